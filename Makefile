@@ -1,0 +1,54 @@
+# make tune    sets up, builds, and tunes bcast, scatter and barrier on this machine; further options in ARGS:
+#                make tune ARGS='--np 2,4 --budget 60s --out out'
+# make test    sets up, then runs every test of the workspace, under two releases of Open MPI where both can be had
+# make check   format, lints, documentation, and the build without MPI
+# SETUP=no     after any of these leaves the machine as it is and takes what is in PATH
+
+CARGO ?= cargo
+ARGS ?=
+SETUP ?= yes
+
+# Where cargo puts what it builds.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+# Open MPI refuses to start anything as root unless it is told twice; 4.x and 5.x read different names.
+ifeq ($(shell id -u),0)
+export OMPI_ALLOW_RUN_AS_ROOT := 1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
+export PRTE_ALLOW_RUN_AS_ROOT := 1
+export PRTE_ALLOW_RUN_AS_ROOT_CONFIRM := 1
+endif
+
+.PHONY: help tune test check setup setup-tests
+
+help:
+	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
+
+setup:
+ifneq ($(SETUP),no)
+	@scripts/setup.sh
+endif
+
+setup-tests: setup
+ifneq ($(SETUP),no)
+	@scripts/setup-openmpi5.sh
+endif
+
+tune: setup
+	$(CARGO) build
+	$(TARGET)/debug/collrules tune --ops bcast,scatter,barrier $(ARGS)
+
+# Benches are compiled only: what they measure is no test.
+test: setup-tests
+	$(CARGO) test --workspace
+	$(CARGO) build --workspace --benches
+
+# The build without the mpi feature must not reach for MPI or libclang, not even through a dependency.
+check: setup
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --package collrules --no-default-features -- -D warnings
+	@if $(CARGO) tree --package collrules --no-default-features --edges normal,build --prefix none | \
+	    grep -E '^(mpi|mpi-sys|clang-sys|bindgen) '; then \
+	    echo 'the build without the mpi feature depends on the crates above' >&2; exit 1; fi
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps

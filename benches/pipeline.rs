@@ -1,0 +1,84 @@
+//! How long the parts take that no measurement waits for: lookup, reading, writing, and the analysis.
+
+#![allow(missing_docs)]
+
+use std::fmt::Write;
+use std::hint::black_box;
+
+use collrules_record::findings::Criteria;
+use collrules_record::sample::COLUMNS;
+use collrules_rules::classic::{self, ClassicFile, Notes};
+use collrules_rules::steps::Steps;
+use collrules_rules::table::all_builtin;
+use collrules_rules::{Choice, Collective, Release, RuleTable};
+use collrules_tuner::Observations;
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+
+/// A table for bcast with so many communicator sizes, each with so many sizes of message.
+fn table(ranks: u64, sizes: u64) -> RuleTable {
+    let mut steps = all_builtin();
+    for block in 0..ranks {
+        let mut choices = Steps::constant(Choice::BUILTIN);
+        for size in 0..sizes {
+            let choice = Choice::plain(1 + ((block + size) % 9) as u32);
+            choices.set(1000 * size + 1, Some(1000 * size + 1001), choice);
+        }
+        steps.set(2 * block + 2, Some(2 * block + 3), choices);
+    }
+    let mut table = RuleTable::new();
+    table.set(Collective::Bcast, steps);
+    table
+}
+
+fn rules(criterion: &mut Criterion) {
+    let table = table(100, 100);
+    let file = ClassicFile::from_table(&table, &Notes::default()).expect("no hazards");
+    let text = file.to_string();
+    let mut group = criterion.benchmark_group("rules of 10 000 ranges");
+    group.throughput(Throughput::Bytes(text.len() as u64));
+    group.bench_function("read", |bencher| bencher.iter(|| classic::read(black_box(&text))));
+    group.bench_function("write", |bencher| bencher.iter(|| black_box(&file).to_string()));
+    group.finish();
+    let mut bytes = 0;
+    criterion.bench_function("lookup among 10 000 ranges", |bencher| {
+        bencher.iter(|| {
+            bytes = (bytes + 7919) % 100_000;
+            table.lookup(Collective::Bcast, black_box(102), bytes)
+        });
+    });
+}
+
+/// Samples of bcast on 8 ranks: 20 sizes, 10 candidates, so many rounds in visits of three.
+fn samples(rounds: u32) -> String {
+    let mut text = format!("# collrules samples 1.0\n{}\n", COLUMNS.join(","));
+    for power in 0..20 {
+        for round in 0..rounds {
+            for id in 0..10 {
+                let candidate = if id == 0 { "builtin".to_owned() } else { format!("tuned:{id}/0/0/0") };
+                // Spread by a few per cent, in no order that an algorithm could profit from.
+                let micros = 10.0 + f64::from(id % 4) + f64::from(round * 7919 % 101) / 200.0;
+                let (visit, round, seconds) = (round / 3, round % 3, micros * 1e-6);
+                let bytes = 1 << power;
+                writeln!(text, "0,{visit},{round},bcast,8,{bytes},{candidate},{seconds},{seconds},{seconds},")
+                    .expect("a string takes everything");
+            }
+        }
+    }
+    text
+}
+
+fn analysis(criterion: &mut Criterion) {
+    let text = samples(300);
+    let observations = Observations::from_samples(&text).expect("samples");
+    let mut group = criterion.benchmark_group("60 000 samples");
+    group.sample_size(20).throughput(Throughput::Elements(60_000));
+    group.bench_function("read", |bencher| bencher.iter(|| Observations::from_samples(black_box(&text))));
+    group.bench_function("analyze", |bencher| {
+        bencher
+            .iter(|| collrules_tuner::analyze(black_box(&observations), Release::V5_0, Criteria::default(), "bench"));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, rules, analysis);
+criterion_main!(benches);

@@ -1,0 +1,116 @@
+//! A value with its interval; never a bare mean.
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+/// A point value with a confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The point value.
+    pub point: f64,
+    /// Lower end of the interval; missing where the samples are too few for the level.
+    pub low: Option<f64>,
+    /// Upper end of the interval; missing where the samples are too few for the level.
+    pub high: Option<f64>,
+    /// The confidence that was asked for, such as 0.95.
+    pub level: f64,
+    /// The number of samples behind it.
+    pub samples: usize,
+}
+
+impl Estimate {
+    /// The median with its distribution-free interval from order statistics.
+    ///
+    /// For sorted samples the interval `[x(l), x(n+1-l)]` covers the median with probability
+    /// `1 - 2 P(B < l)`, B binomial with n trials of one half (David and Nagaraja, *Order Statistics*, section 7.1);
+    /// the largest `l` that keeps the level is taken. Under 6 samples no such interval has level 0.95, and both ends
+    /// are missing. Samples that are not numbers are left out; without any there is no estimate.
+    pub fn median(samples: &[f64], level: f64) -> Option<Self> {
+        let mut sorted: Vec<f64> = samples.iter().copied().filter(|x| !x.is_nan()).collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let point = median_of_sorted(&sorted)?;
+        let rank = interval_rank(sorted.len(), level);
+        Some(Self {
+            point,
+            low: rank.map(|rank| sorted[rank - 1]),
+            high: rank.map(|rank| sorted[sorted.len() - rank]),
+            level,
+            samples: sorted.len(),
+        })
+    }
+
+    /// Half the width of the interval relative to the point; missing where there is no interval or no scale.
+    pub fn relative_half_width(&self) -> Option<f64> {
+        match (self.low, self.high) {
+            (Some(low), Some(high)) if self.point > 0.0 => Some((high - low) / 2.0 / self.point),
+            _ => None,
+        }
+    }
+
+    /// The same for a monotone increasing function of the value.
+    #[must_use]
+    pub fn map(self, f: impl Fn(f64) -> f64) -> Self {
+        Self { point: f(self.point), low: self.low.map(&f), high: self.high.map(&f), ..self }
+    }
+}
+
+fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
+    let n = sorted.len();
+    match n {
+        0 => None,
+        _ if n % 2 == 1 => Some(sorted[n / 2]),
+        _ => Some(f64::midpoint(sorted[n / 2 - 1], sorted[n / 2])),
+    }
+}
+
+/// The largest `l >= 1` with `2 P(B < l) <= 1 - level`, B binomial(n, 1/2).
+fn interval_rank(n: usize, level: f64) -> Option<usize> {
+    let binomial = Binomial::new(0.5, n as u64).ok()?;
+    let fits = |rank: usize| 2.0 * binomial.cdf(rank as u64 - 1) <= 1.0 - level + 1e-12;
+    if n == 0 || !fits(1) {
+        return None;
+    }
+    // P(B < l) grows with l, so the ranks that fit are a prefix of 1..=n/2.
+    let (mut fit, mut misfit) = (1, n / 2 + 1);
+    while misfit - fit > 1 {
+        let middle = fit.midpoint(misfit);
+        if fits(middle) { fit = middle } else { misfit = middle }
+    }
+    Some(fit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ranks from the usual table of distribution-free 95 % intervals for the median (for instance Conover,
+    /// *Practical Nonparametric Statistics*, table A3 with p = 0.5).
+    #[test]
+    fn ranks_agree_with_the_published_table() {
+        for (n, rank) in [
+            (5, None),
+            (6, Some(1)),
+            (8, Some(1)),
+            (9, Some(2)),
+            (10, Some(2)),
+            (20, Some(6)),
+            (25, Some(8)),
+            (50, Some(18)),
+            (100, Some(40)),
+        ] {
+            assert_eq!(interval_rank(n, 0.95), rank, "{n} samples");
+        }
+    }
+
+    #[test]
+    fn the_median_of_even_odd_and_no_samples() {
+        assert_eq!(Estimate::median(&[], 0.95), None);
+        assert_eq!(Estimate::median(&[f64::NAN], 0.95), None);
+        let one = Estimate::median(&[3.0], 0.95).expect("one sample");
+        assert_eq!((one.point, one.low, one.high, one.samples), (3.0, None, None, 1));
+        assert_eq!(Estimate::median(&[4.0, 1.0, 2.0], 0.95).expect("three").point, 2.0);
+        assert_eq!(Estimate::median(&[4.0, 1.0, 2.0, 3.0], 0.95).expect("four").point, 2.5);
+        let ten = Estimate::median(&[9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0], 0.95).expect("ten");
+        assert_eq!((ten.low, ten.high), (Some(1.0), Some(8.0)));
+    }
+}

@@ -1,0 +1,142 @@
+//! What the analysis concluded, as plain data: `findings.json`, and what reports are made of.
+
+use collrules_rules::{Choice, Collective, Release, RuleTable};
+use serde::{Deserialize, Serialize};
+
+use crate::candidate::Candidate;
+use crate::cell::Cell;
+use crate::estimate::Estimate;
+use crate::manifest::FormatVersion;
+use crate::units::{Bytes, Ranks};
+
+/// The version of `findings.json` that this version writes.
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+/// The result of an analysis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Findings {
+    /// The format of this structure.
+    pub format: FormatVersion,
+    /// What was analysed: a run directory or a table, as the user named it.
+    pub source: String,
+    /// What one timing is.
+    pub statistic: Statistic,
+    /// The release whose algorithms and lookup sizes were assumed.
+    pub release: Release,
+    /// What a candidate had to show to replace the builtin.
+    pub criteria: Criteria,
+    /// One entry per cell, ordered by collective, communicator size and message size.
+    pub cells: Vec<CellFinding>,
+    /// Where the rules change from one choice to another as the message grows.
+    pub crossovers: Vec<Crossover>,
+    /// The rules that follow.
+    pub table: RuleTable,
+    /// What the reader has to know about the data or the rules, in whole sentences.
+    pub remarks: Vec<String>,
+}
+
+/// What one timing is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Statistic {
+    /// One call, the slowest rank.
+    RankMaximum,
+    /// A mean over calls and ranks, as OSU prints: it hides the slowest rank and the spread.
+    RankAverage,
+}
+
+/// What a candidate has to show to replace the builtin.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Criteria {
+    /// The gain that must be reached, such as 0.03: the builtin takes at least 1.03 times as long.
+    pub min_gain: f64,
+    /// The bound on the share of wrong replacements among all (false discovery rate).
+    pub error_rate: f64,
+    /// Confidence of the intervals.
+    pub level: f64,
+    /// Where single values allow no test: the gain that is asked for instead.
+    pub untested_gain: f64,
+}
+
+impl Default for Criteria {
+    fn default() -> Self {
+        Self { min_gain: 0.03, error_rate: 0.05, level: 0.95, untested_gain: 0.20 }
+    }
+}
+
+/// What was concluded for a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellFinding {
+    /// The cell.
+    pub cell: Cell,
+    /// The points with timings, the builtin first, then by candidate.
+    pub points: Vec<PointFinding>,
+    /// Candidates that must not be chosen, with the reason.
+    pub disqualified: Vec<(Candidate, String)>,
+    /// The verdict on this cell alone.
+    pub verdict: Verdict,
+    /// What the rule table gives for this cell in the end: constraints may overrule the verdict.
+    pub served: Choice,
+}
+
+/// What is known of one point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PointFinding {
+    /// The candidate.
+    pub candidate: Candidate,
+    /// Its time in seconds.
+    pub time: Estimate,
+    /// Builtin time over candidate time, 1.10 being 10 % faster; missing for the builtin and without a pair.
+    pub gain: Option<Estimate>,
+    /// Probability of such a difference in favour of the candidate if there were none; missing without a test.
+    pub p_value: Option<f64>,
+    /// The same, adjusted for the number of comparisons in the whole analysis.
+    pub q_value: Option<f64>,
+}
+
+/// The conclusion for a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "verdict")]
+pub enum Verdict {
+    /// A candidate is better than the builtin.
+    Replace {
+        /// The better candidate.
+        candidate: Candidate,
+        /// Builtin time over candidate time.
+        gain: Estimate,
+    },
+    /// The builtin stays.
+    Keep {
+        /// Why, in a few words.
+        why: String,
+    },
+}
+
+/// A size at which the rule table changes its choice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Crossover {
+    /// The collective.
+    pub collective: Collective,
+    /// The communicator size.
+    pub ranks: Ranks,
+    /// The choice below.
+    pub below: Choice,
+    /// The choice from `at` on.
+    pub above: Choice,
+    /// The message bytes at which the change is made.
+    pub at: Bytes,
+    /// The measured message sizes around it.
+    pub bracket: (Bytes, Bytes),
+}
+
+impl CellFinding {
+    /// The point of a candidate, if it was timed.
+    pub fn point(&self, candidate: Candidate) -> Option<&PointFinding> {
+        self.points.iter().find(|point| point.candidate == candidate)
+    }
+
+    /// Builtin time over the time of what the rule table serves: 1 where the builtin stays.
+    pub fn served_gain(&self) -> Option<Estimate> {
+        self.point(Candidate::of(self.served)).and_then(|point| point.gain)
+    }
+}

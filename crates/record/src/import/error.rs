@@ -1,0 +1,57 @@
+//! Tables that cannot be used at all.
+
+use std::io;
+
+use super::Problem;
+
+/// Why nothing of a table is used.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// Reading failed, perhaps after some rows.
+    #[error("the table cannot be read to its end, and no part of it is used: {0}")]
+    Read(io::Error),
+    /// Unpacking failed, perhaps after some rows.
+    #[error("the gzip data is damaged or cut off, and no part of the table is used: {0}")]
+    Gzip(io::Error),
+    /// The header is no text: another kind of file, or another encoding than UTF-8.
+    #[error("this is no table: it begins with neither UTF-8 text nor gzip data")]
+    NotText,
+    /// There is nothing in it.
+    #[error("the table is empty: it has no header")]
+    Empty,
+    /// The header lacks columns.
+    #[error("the header lacks {}; it has {}", missing.join(", "), found.join(", "))]
+    MissingColumns {
+        /// The columns that are needed and not there.
+        missing: Vec<&'static str>,
+        /// The columns that are there.
+        found: Vec<String>,
+    },
+    /// The header has a column more than once, so that it is open which one counts.
+    #[error("the header has the column {0} more than once")]
+    RepeatedColumn(&'static str),
+    /// Not one row can be used.
+    #[error("no row of the table can be used; {}", first_of(problems))]
+    NoTimings {
+        /// What is wrong with the rows that there are.
+        problems: Vec<Problem>,
+    },
+}
+
+impl ImportError {
+    /// The same where the bytes came out of gzip.
+    pub(super) fn while_unpacking(self) -> Self {
+        match self {
+            Self::Read(error) => Self::Gzip(error),
+            other => other,
+        }
+    }
+}
+
+fn first_of(problems: &[Problem]) -> String {
+    match problems {
+        [] => "there is only a header".to_owned(),
+        [only] => only.to_string(),
+        [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
+    }
+}

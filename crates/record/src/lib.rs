@@ -1,0 +1,37 @@
+//! The nouns that the stages of collrules share, and the run directory that lies between them.
+//!
+//! | module | job |
+//! |---|---|
+//! | [`units`] | seconds, beside the bytes and ranks of the rules crate |
+//! | [`candidate`] | one way to carry out a call that can be timed |
+//! | [`cell`] | collective, communicator size, message size |
+//! | [`survey`] | what was found on the system before measuring |
+//! | [`plan`] | the cells of a campaign and the candidates of each |
+//! | [`sample`] | one timing, and its line in the samples file |
+//! | [`manifest`] | where the numbers of a run come from |
+//! | [`rundir`] | the run directory: created once, appended to, read back |
+//! | [`import`] | foreign timing tables as samples |
+//! | [`estimate`] | a value with its interval |
+//! | [`findings`] | what the analysis concluded, as plain data |
+
+pub mod candidate;
+pub mod cell;
+pub mod estimate;
+pub mod findings;
+pub mod import;
+pub mod manifest;
+pub mod plan;
+pub mod rundir;
+pub mod sample;
+pub mod survey;
+pub mod units;
+
+pub use candidate::Candidate;
+pub use cell::Cell;
+pub use estimate::Estimate;
+pub use manifest::Manifest;
+pub use plan::Plan;
+pub use rundir::RunDir;
+pub use sample::Sample;
+pub use survey::Survey;
+pub use units::{Bytes, Ranks, Seconds};

@@ -1,0 +1,76 @@
+//! Where the numbers of a run come from: no provenance, no number.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::Plan;
+use crate::survey::Survey;
+
+/// The version of the run directory's format: readers accept any minor of their major.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FormatVersion {
+    /// Changes when old readers would misread new files.
+    pub major: u32,
+    /// Changes when something is added.
+    pub minor: u32,
+}
+
+/// The format that this version writes.
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+/// Everything about a run that its samples do not say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The format of the run directory.
+    pub format: FormatVersion,
+    /// The version of collrules that measured.
+    pub collrules: String,
+    /// When the run began, in UTC, as in RFC 3339.
+    pub started: String,
+    /// What did the measuring: `mpi`, or `simulation` for a cost model.
+    pub backend: String,
+    /// The command line of collrules.
+    pub command: Vec<String>,
+    /// The command that starts the measuring job; empty for a simulation.
+    pub launcher: Vec<String>,
+    /// Variables of the environment that Open MPI reads: `OMPI_*`, `PRTE_*`, `PMIX_*`.
+    pub environment: BTreeMap<String, String>,
+    /// Kernel and processor of the host that ran collrules, as far as the system tells.
+    pub host: BTreeMap<String, String>,
+    /// MCA settings that the run needed and that the rules file needs as well, such as a component switched off.
+    pub pins: BTreeMap<String, String>,
+    /// What was found before measuring.
+    pub survey: Survey,
+    /// What was to be measured.
+    pub plan: Plan,
+}
+
+/// The time now, in UTC, as in RFC 3339.
+pub fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The local time now, as it suits a file name: `20261121-153000`.
+pub fn stamp() -> String {
+    jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string()
+}
+
+/// Kernel and processor of this host, as far as the system tells.
+pub fn host() -> BTreeMap<String, String> {
+    let first_line = |path: &str| {
+        let text = std::fs::read_to_string(path).ok()?;
+        Some(text.lines().next().unwrap_or_default().trim().to_owned())
+    };
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model =
+        cpuinfo.lines().find_map(|line| Some(line.strip_prefix("model name")?.split_once(':')?.1.trim().to_owned()));
+    let facts = [
+        ("Host", first_line("/proc/sys/kernel/hostname")),
+        ("Kernel", first_line("/proc/sys/kernel/osrelease")),
+        ("Processor", model),
+        ("Processors", std::thread::available_parallelism().ok().map(|count| count.to_string())),
+        ("Load", first_line("/proc/loadavg")),
+    ];
+    facts.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+}

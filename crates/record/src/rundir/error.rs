@@ -1,0 +1,101 @@
+//! What can be wrong with a run directory.
+
+use std::path::{Path, PathBuf};
+
+use crate::manifest::FormatVersion;
+
+/// Why a run directory cannot be made, read or written. Each message names the path.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunDirError {
+    /// It already holds files of ours, which are never overwritten.
+    #[error("{} already holds {}; choose another --out", path.display(), found.join(", "))]
+    Occupied {
+        /// The directory.
+        path: PathBuf,
+        /// The files found in it.
+        found: Vec<&'static str>,
+    },
+    /// Something else has that name.
+    #[error("{} is not a directory; choose another --out", path.display())]
+    NotADirectory {
+        /// What was to be the directory.
+        path: PathBuf,
+    },
+    /// The directory cannot be made, or nothing can be written in it.
+    #[error("cannot write results to {}: {cause}", path.display())]
+    Create {
+        /// The directory.
+        path: PathBuf,
+        /// What the system says.
+        cause: String,
+    },
+    /// It holds no manifest.
+    #[error("{} is no run directory: it holds no manifest.json", path.display())]
+    NotARun {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A file cannot be read.
+    #[error("cannot read {}: {cause}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        cause: String,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {}: {cause}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        cause: String,
+    },
+    /// Samples cannot be added.
+    #[error("cannot append to {}: {cause}; the samples written before are safe", path.display())]
+    Append {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        cause: String,
+    },
+    /// The manifest does not say what it should.
+    #[error("{} is damaged or no manifest: {cause}", path.display())]
+    BadManifest {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        cause: String,
+    },
+    /// The samples file does not begin as it should.
+    #[error("{} is damaged or no samples file: {cause}", path.display())]
+    BadSamples {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        cause: String,
+    },
+    /// Another version of collrules wrote it, in a way that this one would misread.
+    #[error(
+        "{} has format {}.{}, and this collrules reads {known}.x; use the collrules that wrote it or another that \
+         reads its format",
+        path.display(), found.major, found.minor
+    )]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: FormatVersion,
+        /// The major format that is read here.
+        known: u32,
+    },
+}
+
+/// Majors must agree; a newer minor only adds what can be ignored.
+pub(super) fn check_format(path: &Path, found: FormatVersion, known: FormatVersion) -> Result<(), RunDirError> {
+    if found.major == known.major {
+        Ok(())
+    } else {
+        Err(RunDirError::Format { path: path.to_owned(), found, known: known.major })
+    }
+}

@@ -1,0 +1,177 @@
+//! The run directory: created once, appended to while measuring, read back, and given its derived files.
+
+mod error;
+mod samples;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::manifest::{self, FormatVersion, Manifest};
+
+pub use error::RunDirError;
+pub use samples::{SampleWriter, SamplesText};
+
+/// Where the numbers come from.
+pub const MANIFEST: &str = "manifest.json";
+/// The timings.
+pub const SAMPLES: &str = "samples.csv";
+/// What the analysis concluded.
+pub const FINDINGS: &str = "findings.json";
+/// The rules that Open MPI reads.
+pub const RULES: &str = "rules.conf";
+/// Switches the rules on: a parameter file of Open MPI.
+pub const MCA_PARAMS: &str = "mca-params.conf";
+/// Switches the rules on: variables for a shell.
+pub const ENVIRONMENT: &str = "env.sh";
+/// Switches the rules on: the argument of `mpirun --tune`.
+pub const TUNE: &str = "tune.conf";
+/// The findings for people.
+pub const REPORT: &str = "report.md";
+
+/// All files of a run directory.
+pub const FILES: [&str; 8] = [MANIFEST, SAMPLES, FINDINGS, RULES, MCA_PARAMS, ENVIRONMENT, TUNE, REPORT];
+
+/// A directory with one campaign, or with what was derived from a foreign table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunDir {
+    path: PathBuf,
+    absolute: PathBuf,
+}
+
+impl RunDir {
+    /// Makes the directory of a new campaign, with its manifest and without samples.
+    ///
+    /// Never touches a directory that already holds a file of ours.
+    pub fn create(path: impl Into<PathBuf>, manifest: &Manifest) -> Result<Self, RunDirError> {
+        let run = Self::prepare_derived(path)?;
+        let failed =
+            |name: &str, cause: io::Error| RunDirError::Write { path: run.file(name), cause: cause_of(&cause) };
+        let text = serde_json::to_string_pretty(manifest).map_err(|error| failed(MANIFEST, error.into()))? + "\n";
+        let written = whole_file(&run.path, &text).map_err(|cause| failed(MANIFEST, cause))?;
+        // Two campaigns may start at the same moment; then only one gets the directory.
+        written.persist_noclobber(run.file(MANIFEST)).map_err(|error| match error.error.kind() {
+            io::ErrorKind::AlreadyExists => run.occupied(vec![MANIFEST]),
+            _ => failed(MANIFEST, error.error),
+        })?;
+        let mut samples = File::create_new(run.file(SAMPLES)).map_err(|cause| failed(SAMPLES, cause))?;
+        samples.write_all(samples::head().as_bytes()).map_err(|cause| failed(SAMPLES, cause))?;
+        Ok(run)
+    }
+
+    /// Makes a directory that will hold derived files only. Refuses what [`Self::create`] refuses.
+    pub fn prepare_derived(path: impl Into<PathBuf>) -> Result<Self, RunDirError> {
+        let run = Self::at(path.into())?;
+        match fs::metadata(&run.path) {
+            Ok(found) if !found.is_dir() => return Err(RunDirError::NotADirectory { path: run.path }),
+            Ok(_) => {}
+            Err(_) => fs::create_dir_all(&run.path)
+                .map_err(|cause| RunDirError::Create { path: run.path.clone(), cause: cause_of(&cause) })?,
+        }
+        // A dangling link counts as well: somebody wants that name.
+        let found: Vec<_> = FILES.into_iter().filter(|name| run.file(name).symlink_metadata().is_ok()).collect();
+        if !found.is_empty() {
+            return Err(run.occupied(found));
+        }
+        // Whatever hinders writing is better known before measuring than after.
+        whole_file(&run.path, "")
+            .map_err(|cause| RunDirError::Create { path: run.path.clone(), cause: cause_of(&cause) })?;
+        Ok(run)
+    }
+
+    /// Opens the directory of a campaign.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, RunDirError> {
+        let run = Self::at(path.into())?;
+        match fs::metadata(run.file(MANIFEST)) {
+            Ok(found) if found.is_file() => Ok(run),
+            Err(cause) if !matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Err(RunDirError::Read { path: run.file(MANIFEST), cause: cause_of(&cause) })
+            }
+            _ => Err(RunDirError::NotARun { path: run.path }),
+        }
+    }
+
+    fn at(path: PathBuf) -> Result<Self, RunDirError> {
+        // Links are not resolved: on a cluster the name that a user gave is more often the same on every node.
+        match std::path::absolute(&path) {
+            Ok(absolute) => Ok(Self { path, absolute }),
+            Err(cause) => Err(RunDirError::Create { path, cause: cause_of(&cause) }),
+        }
+    }
+
+    fn occupied(&self, found: Vec<&'static str>) -> RunDirError {
+        RunDirError::Occupied { path: self.path.clone(), found }
+    }
+
+    /// The directory as it was named.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory from the root on, for files that others read from elsewhere.
+    pub fn absolute(&self) -> &Path {
+        &self.absolute
+    }
+
+    /// The path of a file in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Reads the manifest, of this format or a newer minor one.
+    pub fn manifest(&self) -> Result<Manifest, RunDirError> {
+        #[derive(Deserialize)]
+        struct Head {
+            format: FormatVersion,
+        }
+        let path = self.file(MANIFEST);
+        let text = fs::read_to_string(&path)
+            .map_err(|cause| RunDirError::Read { path: path.clone(), cause: cause_of(&cause) })?;
+        let bad = |cause: serde_json::Error| RunDirError::BadManifest { path: path.clone(), cause: cause.to_string() };
+        // The format decides whether the rest means what it seems to.
+        let head: Head = serde_json::from_str(&text).map_err(bad)?;
+        error::check_format(&path, head.format, manifest::FORMAT)?;
+        serde_json::from_str(&text).map_err(bad)
+    }
+
+    /// Reads the samples, of this format or a newer minor one.
+    pub fn samples(&self) -> Result<SamplesText, RunDirError> {
+        SamplesText::read(&self.file(SAMPLES))
+    }
+
+    /// Opens the samples to append more. A line that an interrupted writer left unfinished is cut off.
+    pub fn appender(&self) -> Result<SampleWriter, RunDirError> {
+        SampleWriter::open(self.file(SAMPLES))
+    }
+
+    /// Writes a derived file, or replaces it, whole or not at all.
+    pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, RunDirError> {
+        let path = self.file(name);
+        match whole_file(&self.path, text).and_then(|written| Ok(written.persist(&path)?)) {
+            Ok(_) => Ok(path),
+            Err(cause) => Err(RunDirError::Write { path, cause: cause_of(&cause) }),
+        }
+    }
+}
+
+/// A complete file in a directory that has no name of its own yet.
+fn whole_file(directory: &Path, text: &str) -> io::Result<tempfile::NamedTempFile> {
+    // Others read these files too, on a cluster everybody: what the umask allows, not the private mode of a
+    // temporary file.
+    let mode = Permissions::from_mode(0o666);
+    let mut file = tempfile::Builder::new().prefix(".collrules-").permissions(mode).tempfile_in(directory)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+/// What the system says. `tempfile` adds the name of its file, which tells nobody anything.
+fn cause_of(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" at path ").map_or(text.as_str(), |(cause, _)| cause).to_owned()
+}

@@ -1,0 +1,140 @@
+//! The samples file: whole lines only, whenever the writer was interrupted.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::error::{self, RunDirError};
+use crate::manifest::{FORMAT, FormatVersion};
+use crate::sample::{COLUMNS, Ended, EndedPoint, Row, WireRow};
+
+/// What the first line begins with; the format follows.
+const MARK: &str = "# collrules samples ";
+
+/// What a samples file begins with: a line with its format, a line with its columns.
+pub(super) fn head() -> String {
+    format!("{MARK}{}.{}\n{}\n", FORMAT.major, FORMAT.minor, COLUMNS.join(","))
+}
+
+/// The content of a samples file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SamplesText {
+    /// All complete lines, with the line of the format and the line of the columns.
+    pub text: String,
+    /// Whether an incomplete last line was cut off: the writer was interrupted within it.
+    pub torn: bool,
+}
+
+impl SamplesText {
+    pub(super) fn read(path: &Path) -> Result<Self, RunDirError> {
+        let bytes =
+            fs::read(path).map_err(|cause| RunDirError::Read { path: path.to_owned(), cause: cause.to_string() })?;
+        Self::of(path, bytes)
+    }
+
+    fn of(path: &Path, mut bytes: Vec<u8>) -> Result<Self, RunDirError> {
+        let whole = whole_lines(&bytes);
+        let torn = whole < bytes.len();
+        bytes.truncate(whole);
+        let bad = |cause: &str| RunDirError::BadSamples { path: path.to_owned(), cause: cause.to_owned() };
+        let text = String::from_utf8(bytes).map_err(|_| bad("it is not UTF-8"))?;
+        let mut lines = text.lines();
+        let format = lines.next().and_then(format_of).ok_or_else(|| bad("it lacks the line with the format"))?;
+        error::check_format(path, format, FORMAT)?;
+        // A newer minor may have added columns behind ours.
+        let columns = lines.next().unwrap_or_default();
+        if !columns.split(',').zip(COLUMNS).all(|(found, known)| found == known)
+            || columns.split(',').count() < COLUMNS.len()
+        {
+            return Err(bad("it lacks the line with the columns"));
+        }
+        Ok(Self { text, torn })
+    }
+}
+
+fn format_of(line: &str) -> Option<FormatVersion> {
+    let (major, minor) = line.strip_prefix(MARK)?.split_once('.')?;
+    Some(FormatVersion { major: major.parse().ok()?, minor: minor.parse().ok()? })
+}
+
+/// The length without an incomplete last line. No value holds a line break, so every line break ends a row.
+fn whole_lines(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |place| place + 1)
+}
+
+/// Appends to a samples file.
+#[derive(Debug)]
+pub struct SampleWriter {
+    pub(super) file: File,
+    pub(super) path: PathBuf,
+    /// The length of what is safe.
+    pub(super) length: u64,
+}
+
+impl SampleWriter {
+    pub(super) fn open(path: PathBuf) -> Result<Self, RunDirError> {
+        let failed = |cause: io::Error| RunDirError::Append { path: path.clone(), cause: cause.to_string() };
+        let mut file = OpenOptions::new().read(true).append(true).open(&path).map_err(failed)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        let mut length = whole_lines(&bytes);
+        if length < bytes.len() {
+            file.set_len(length as u64).map_err(failed)?;
+        }
+        let head = head();
+        if length == 0 {
+            // Interrupted in the very first line.
+            file.write_all(head.as_bytes()).map_err(failed)?;
+            length = head.len();
+        } else if !bytes.starts_with(head.as_bytes()) {
+            SamplesText::of(&path, bytes)?;
+            let cause = "another version of collrules wrote it; measure into a new directory".to_owned();
+            return Err(RunDirError::Append { path, cause });
+        }
+        Ok(Self { file, path, length: length as u64 })
+    }
+
+    /// Adds rows, all at once, so that an interruption tears at most the last of them.
+    pub fn append(&mut self, rows: &[Row]) -> Result<(), RunDirError> {
+        let added = lines_of(rows).and_then(|lines| {
+            self.file.write_all(&lines)?;
+            self.file.flush()?;
+            Ok(lines.len())
+        });
+        match added {
+            Ok(added) => {
+                self.length += added as u64;
+                Ok(())
+            }
+            Err(cause) => {
+                // A full disk may have taken half a row, which must not run into the next one. If even this fails,
+                // readers cut it off.
+                let _ = self.file.set_len(self.length);
+                Err(RunDirError::Append { path: self.path.clone(), cause: cause.to_string() })
+            }
+        }
+    }
+}
+
+fn lines_of(rows: &[Row]) -> io::Result<Vec<u8>> {
+    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(WireRow::from(&on_one_line(row)))?;
+    }
+    writer.into_inner().map_err(|error| io::Error::other(error.to_string()))
+}
+
+/// The same row without line breaks in its text.
+fn on_one_line(row: &Row) -> Row {
+    let flat = |why: &str| why.replace("\r\n", " ").replace(['\n', '\r'], " ");
+    match row {
+        Row::Sample(sample) => Row::Sample(sample.clone()),
+        Row::Ended(point) => Row::Ended(EndedPoint {
+            ended: match &point.ended {
+                Ended::Disqualified(why) => Ended::Disqualified(flat(why)),
+                Ended::Dropped(why) => Ended::Dropped(flat(why)),
+            },
+            ..point.clone()
+        }),
+    }
+}

@@ -1,0 +1,249 @@
+//! Directories made, refused, appended to, interrupted.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use collrules_rules::{Choice, Collective, Version};
+use tempfile::TempDir;
+
+use super::*;
+use crate::candidate::Candidate;
+use crate::cell::Cell;
+use crate::plan::{Plan, Schedule};
+use crate::sample::{Ended, EndedPoint, Row, Sample};
+use crate::survey::Survey;
+use crate::units::{Bytes, Ranks, Seconds};
+
+fn manifest() -> Manifest {
+    Manifest {
+        format: manifest::FORMAT,
+        collrules: "0.1.0".to_owned(),
+        started: "2024-05-01T12:00:00Z".to_owned(),
+        backend: "simulation".to_owned(),
+        command: vec!["collrules".to_owned(), "tune".to_owned()],
+        launcher: Vec::new(),
+        environment: BTreeMap::from([("OMPI_MCA_btl".to_owned(), "self,sm".to_owned())]),
+        host: BTreeMap::new(),
+        pins: BTreeMap::new(),
+        survey: Survey {
+            library: "Open MPI v5.0.11".to_owned(),
+            version: Version { major: 5, minor: 0, patch: 11 },
+            hosts: vec!["n1".to_owned(); 4],
+            algorithms: BTreeMap::from([(Collective::Bcast, vec![(1, "basic_linear".to_owned())])]),
+            preset: BTreeMap::new(),
+            clock_step: Seconds(1e-9),
+        },
+        plan: Plan { cells: Vec::new(), schedule: Schedule::default(), seed: 7 },
+    }
+}
+
+const CELL: Cell = Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(8192) };
+
+fn sample(round: u32) -> Row {
+    Row::Sample(Sample {
+        launch: 0,
+        visit: 2,
+        round,
+        cell: CELL,
+        candidate: Candidate::Tuned(Choice::plain(3).with_segsize(8192)),
+        max: Seconds(1.25e-5),
+        min: Seconds(0.1 + 0.2),
+        mean: Seconds(1.0),
+    })
+}
+
+fn ended(why: &str) -> Row {
+    let ended = Ended::Disqualified(why.to_owned());
+    Row::Ended(EndedPoint { launch: 1, cell: CELL, candidate: Candidate::Builtin, ended })
+}
+
+fn new_run() -> (TempDir, RunDir) {
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let run = RunDir::create(scratch.path().join("made/on the way/run"), &manifest()).expect("creates");
+    (scratch, run)
+}
+
+const HEAD: &str = "# collrules samples 1.0\n\
+                    launch,visit,round,collective,comm_size,message_bytes,candidate,max_s,min_s,mean_s,ended\n";
+const SAMPLE: &str = "0,2,5,bcast,4,8192,tuned:3/0/8192/0,0.0000125,0.30000000000000004,1.0,\n";
+
+#[test]
+fn a_new_run_reads_back() {
+    let (_scratch, run) = new_run();
+    let again = RunDir::open(run.path()).expect("opens");
+    assert_eq!(again, run);
+    assert_eq!(again.manifest().expect("reads"), manifest());
+    assert_eq!(again.samples().expect("reads"), SamplesText { text: HEAD.to_owned(), torn: false });
+    let mut names: Vec<_> =
+        fs::read_dir(run.path()).expect("lists").map(|entry| entry.expect("entry").file_name()).collect();
+    names.sort();
+    assert_eq!(names, [MANIFEST, SAMPLES], "no temporary file stays behind");
+}
+
+#[test]
+fn files_are_as_readable_as_any_other() {
+    let (_scratch, run) = new_run();
+    let written = run.write(RULES, "0\n").expect("writes");
+    let plain = run.file("plain");
+    fs::write(&plain, "").expect("writes");
+    let mode = |path: &Path| fs::metadata(path).expect("is there").permissions().mode();
+    assert_eq!(mode(&written), mode(&plain));
+    assert_eq!(mode(&run.file(MANIFEST)), mode(&plain));
+}
+
+#[test]
+fn rows_are_appended_as_they_come() {
+    let (_scratch, run) = new_run();
+    let mut writer = run.appender().expect("opens");
+    writer.append(&[sample(5)]).expect("appends");
+    assert_eq!(run.samples().expect("reads").text, format!("{HEAD}{SAMPLE}"));
+    writer.append(&[]).expect("appends nothing");
+    writer.append(&[ended("rank 2 said \"no\", then\r\nleft\n")]).expect("appends");
+    drop(writer);
+    run.appender().expect("opens again").append(&[sample(5)]).expect("appends");
+    let ended = "1,,,bcast,4,8192,builtin,,,,\"disqualified: rank 2 said \"\"no\"\", then left \"\n";
+    let expected = SamplesText { text: format!("{HEAD}{SAMPLE}{ended}{SAMPLE}"), torn: false };
+    assert_eq!(run.samples().expect("reads"), expected);
+}
+
+#[test]
+fn a_torn_last_line_is_cut_off() {
+    let (_scratch, run) = new_run();
+    run.appender().expect("opens").append(&[sample(5), sample(6)]).expect("appends");
+    let whole = fs::read(run.file(SAMPLES)).expect("reads");
+    fs::write(run.file(SAMPLES), &whole[..whole.len() - 1]).expect("writes");
+    let expected = SamplesText { text: format!("{HEAD}{SAMPLE}"), torn: true };
+    assert_eq!(run.samples().expect("reads"), expected);
+    // Half of a character is no reason to give up the lines before it.
+    fs::write(run.file(SAMPLES), [HEAD.as_bytes(), SAMPLE.as_bytes(), b"0,\xc3"].concat()).expect("writes");
+    assert_eq!(run.samples().expect("reads"), expected);
+    // What is appended later begins on a line of its own.
+    run.appender().expect("opens").append(&[sample(5)]).expect("appends");
+    assert_eq!(run.samples().expect("reads"), SamplesText { text: format!("{HEAD}{SAMPLE}{SAMPLE}"), torn: false });
+    // Interrupted before the first line was whole.
+    fs::write(run.file(SAMPLES), &HEAD[..12]).expect("writes");
+    run.appender().expect("opens").append(&[sample(5)]).expect("appends");
+    assert_eq!(run.samples().expect("reads"), SamplesText { text: format!("{HEAD}{SAMPLE}"), torn: false });
+}
+
+#[test]
+fn what_is_there_is_never_overwritten() {
+    let (_scratch, run) = new_run();
+    let before = fs::read(run.file(MANIFEST)).expect("reads");
+    let error = RunDir::create(run.path(), &manifest()).expect_err("is a run already");
+    assert_eq!(error, RunDirError::Occupied { path: run.path().to_owned(), found: vec![MANIFEST, SAMPLES] });
+    assert!(
+        error.to_string().ends_with("run already holds manifest.json, samples.csv; choose another --out"),
+        "{error}"
+    );
+    assert!(matches!(RunDir::prepare_derived(run.path()), Err(RunDirError::Occupied { .. })));
+    assert_eq!(fs::read(run.file(MANIFEST)).expect("reads"), before);
+
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    fs::write(scratch.path().join("notes.txt"), "mine").expect("writes");
+    let derived = RunDir::prepare_derived(scratch.path()).expect("files of others do not matter");
+    derived.write(RULES, "0\n").expect("writes");
+    assert!(matches!(RunDir::create(scratch.path(), &manifest()), Err(RunDirError::Occupied { .. })));
+}
+
+#[test]
+fn derived_files_are_replaced_whole() {
+    let (_scratch, run) = new_run();
+    run.write(REPORT, "a long first version\n").expect("writes");
+    let path = run.write(REPORT, "short\n").expect("writes");
+    assert_eq!(path, run.file(REPORT));
+    assert_eq!(fs::read_to_string(path).expect("reads"), "short\n");
+}
+
+#[test]
+fn places_where_nothing_can_be_written_are_named() {
+    // Permissions do not stop root, but below a regular file not even root makes a directory.
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let file = scratch.path().join("file");
+    fs::write(&file, "").expect("writes");
+    let error = RunDir::create(&file, &manifest()).expect_err("is a file");
+    assert_eq!(error, RunDirError::NotADirectory { path: file.clone() });
+    let error = RunDir::create(file.join("run"), &manifest()).expect_err("is below a file").to_string();
+    assert!(error.starts_with("cannot write results to ") && error.contains("file/run: Not a directory"), "{error}");
+    assert!(RunDir::create("", &manifest()).is_err());
+    // Nobody makes files there, and the name of a temporary one would not help.
+    #[cfg(target_os = "linux")]
+    {
+        let error = RunDir::prepare_derived("/proc").expect_err("takes no files").to_string();
+        assert_eq!(error, "cannot write results to /proc: No such file or directory (os error 2)");
+    }
+
+    let (_scratch, run) = new_run();
+    fs::create_dir(run.file(RULES)).expect("creates");
+    let error = run.write(RULES, "0\n").expect_err("a directory has that name").to_string();
+    assert!(error.starts_with("cannot write ") && error.contains("rules.conf: "), "{error}");
+}
+
+#[test]
+fn samples_before_a_failed_write_are_safe() {
+    let (_scratch, run) = new_run();
+    run.appender().expect("opens").append(&[sample(5)]).expect("appends");
+    // Writing to a file that was opened for reading fails as a full disk does.
+    let file = File::open(run.file(SAMPLES)).expect("opens");
+    let length = file.metadata().expect("is there").len();
+    let mut writer = SampleWriter { file, path: run.file(SAMPLES), length };
+    let error = writer.append(&[sample(6)]).expect_err("fails").to_string();
+    assert!(error.contains("samples.csv: ") && error.ends_with("; the samples written before are safe"), "{error}");
+    assert_eq!(run.samples().expect("reads"), SamplesText { text: format!("{HEAD}{SAMPLE}"), torn: false });
+}
+
+#[test]
+fn directories_without_a_run_are_refused() {
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    for path in [scratch.path().to_owned(), scratch.path().join("none")] {
+        assert_eq!(RunDir::open(&path), Err(RunDirError::NotARun { path }));
+    }
+    let (_scratch, run) = new_run();
+    let file = run.file(SAMPLES);
+    assert_eq!(RunDir::open(&file), Err(RunDirError::NotARun { path: file }));
+}
+
+#[test]
+fn newer_minors_are_read_and_newer_majors_refused() {
+    let (_scratch, run) = new_run();
+    let text = fs::read_to_string(run.file(MANIFEST)).expect("reads");
+    let with = |format: &str| text.replacen("\"major\": 1,\n    \"minor\": 0", format, 1);
+    let newer = with("\"major\": 1, \"minor\": 9").replacen('{', "{ \"added\": 1,", 1);
+    fs::write(run.file(MANIFEST), newer).expect("writes");
+    assert_eq!(run.manifest().expect("reads").format, FormatVersion { major: 1, minor: 9 });
+    // The format is looked at before the rest, which may be anything.
+    fs::write(run.file(MANIFEST), "{ \"format\": { \"major\": 2, \"minor\": 0 }, \"who\": 3 }").expect("writes");
+    let error = run.manifest().expect_err("is newer").to_string();
+    assert!(error.contains("manifest.json has format 2.0, and this collrules reads 1.x"), "{error}");
+
+    fs::write(run.file(SAMPLES), HEAD.replace("1.0", "1.7").replace(",ended", ",ended,added")).expect("writes");
+    assert!(run.samples().is_ok());
+    assert!(matches!(run.appender(), Err(RunDirError::Append { .. })), "rows would lack a column");
+    fs::write(run.file(SAMPLES), HEAD.replace("1.0", "2.0")).expect("writes");
+    assert!(matches!(run.samples(), Err(RunDirError::Format { known: 1, .. })));
+    assert!(matches!(run.appender(), Err(RunDirError::Format { known: 1, .. })));
+}
+
+#[test]
+fn damaged_files_are_named_with_the_cause() {
+    let (_scratch, run) = new_run();
+    fs::write(run.file(MANIFEST), "{ \"format\": { \"major\": 1, \"minor\": 0 } }").expect("writes");
+    let error = run.manifest().expect_err("lacks nearly everything").to_string();
+    assert!(error.contains("manifest.json is damaged") && error.contains("missing field `collrules`"), "{error}");
+    for bad in ["", "# collrules samples 1.0", "launch,visit\n", "# collrules samples 1.0\nlaunch,visit\n"] {
+        fs::write(run.file(SAMPLES), bad).expect("writes");
+        assert!(matches!(run.samples(), Err(RunDirError::BadSamples { .. })), "{bad}");
+    }
+    fs::remove_file(run.file(SAMPLES)).expect("removes");
+    assert!(matches!(run.samples(), Err(RunDirError::Read { .. })));
+    assert!(matches!(run.appender(), Err(RunDirError::Append { .. })));
+}
+
+#[test]
+fn the_absolute_path_starts_at_the_root() {
+    let (_scratch, run) = new_run();
+    assert_eq!(run.absolute(), run.path());
+    let here = std::env::current_dir().expect("there is one");
+    let relative = RunDir::at(PathBuf::from("./out")).expect("needs not exist");
+    assert_eq!((relative.path(), relative.absolute()), (Path::new("./out"), here.join("out").as_path()));
+}

@@ -1,0 +1,38 @@
+//! What was found on the system before measuring.
+
+use std::collections::BTreeMap;
+
+use collrules_rules::{Collective, Version};
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Ranks, Seconds};
+
+/// The running Open MPI and the slots at hand, as a worker job reported them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Survey {
+    /// What `MPI_Get_library_version` says.
+    pub library: String,
+    /// The version read from it.
+    pub version: Version,
+    /// The host of each rank of a job that fills all slots, in rank order.
+    pub hosts: Vec<String>,
+    /// The algorithms that the running library lists, id and name, per collective.
+    pub algorithms: BTreeMap<Collective, Vec<(u32, String)>>,
+    /// `coll_tuned` parameters that were already set to something before we set anything, by full name.
+    pub preset: BTreeMap<String, String>,
+    /// The smallest step of the clock that times the calls.
+    pub clock_step: Seconds,
+}
+
+impl Survey {
+    /// The number of slots at hand.
+    pub fn slots(&self) -> Ranks {
+        Ranks(u32::try_from(self.hosts.len()).unwrap_or(u32::MAX))
+    }
+
+    /// The number of different hosts that the first `ranks` ranks run on.
+    pub fn nodes(&self, ranks: Ranks) -> usize {
+        let first = self.hosts.iter().take(ranks.0 as usize);
+        first.collect::<std::collections::BTreeSet<_>>().len()
+    }
+}

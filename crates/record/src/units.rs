@@ -1,0 +1,102 @@
+//! Seconds, and the units that the rules crate defines.
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use collrules_rules::units::{BadBytes, BadRanks, Bytes, Ranks};
+use serde::{Deserialize, Serialize};
+
+/// A time in seconds; finite wherever it comes from text.
+///
+/// Prints four significant digits in the unit that suits people (`12.34µs`), and reads `90`, `1.5s`, `20ms`, `3us`,
+/// `2m`, `1h`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Seconds(pub f64);
+
+/// A text that is no time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a time; write a number with an optional unit, such as 90, 60s, 30m or 2h")]
+pub struct BadSeconds(String);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = self.0.abs();
+        let (scaled, unit) = match size {
+            _ if size == 0.0 => return f.pad("0s"),
+            _ if size < 0.999_95e-6 => (self.0 * 1e9, "ns"),
+            _ if size < 0.999_95e-3 => (self.0 * 1e6, "µs"),
+            _ if size < 0.999_95 => (self.0 * 1e3, "ms"),
+            _ if size < 120.0 => (self.0, "s"),
+            _ if size < 7200.0 => (self.0 / 60.0, "m"),
+            _ => (self.0 / 3600.0, "h"),
+        };
+        let digits = match scaled.abs() {
+            whole if whole < 9.9995 => 3,
+            whole if whole < 99.995 => 2,
+            whole if whole < 999.95 => 1,
+            _ => 0,
+        };
+        f.pad(&format!("{scaled:.digits$}{unit}"))
+    }
+}
+
+impl FromStr for Seconds {
+    type Err = BadSeconds;
+
+    fn from_str(text: &str) -> Result<Self, BadSeconds> {
+        let bad = || BadSeconds(text.to_owned());
+        let trimmed = text.trim();
+        let number = trimmed.trim_end_matches(|c: char| c.is_alphabetic());
+        let scale = match &trimmed[number.len()..] {
+            "" | "s" => 1.0,
+            "ns" => 1e-9,
+            "us" | "µs" => 1e-6,
+            "ms" => 1e-3,
+            "m" | "min" => 60.0,
+            "h" => 3600.0,
+            _ => return Err(bad()),
+        };
+        let value: f64 = number.trim_end().parse().map_err(|_| bad())?;
+        let seconds = value * scale;
+        if seconds.is_finite() && seconds >= 0.0 { Ok(Self(seconds)) } else { Err(bad()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_printed_for_people() {
+        for (seconds, text) in [
+            (0.0, "0s"),
+            (4.2e-8, "42.00ns"),
+            (1.2344e-5, "12.34µs"),
+            (0.999_96e-6, "1.000µs"),
+            (0.282, "282.0ms"),
+            (60.0, "60.00s"),
+            (600.0, "10.00m"),
+            (7200.0, "2.000h"),
+        ] {
+            assert_eq!(Seconds(seconds).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_printed_reads_back_to_four_digits() {
+        let mut seconds = 1.234_5e-9;
+        while seconds < 1e6 {
+            let back: Seconds = Seconds(seconds).to_string().parse().expect("reads back");
+            assert!((back.0 / seconds - 1.0).abs() < 6e-4, "{seconds} {}", Seconds(seconds));
+            seconds *= 1.37;
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in ["", "s", "-1s", "1x", "inf", "nan", "1e999"] {
+            assert!(text.parse::<Seconds>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Findings as people read them.
+//!
+//! | module | job |
+//! |---|---|
+//! | [`summary`] | what the findings come to: ranges of sizes served alike, and gains per collective |
+//! | [`terminal`] | aligned tables for a terminal |
+//! | [`markdown`] | the report file |
+//! | [`notes`] | the comments of the rules file |
+
+pub mod markdown;
+pub mod notes;
+pub mod summary;
+pub mod terminal;

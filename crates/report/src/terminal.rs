@@ -1,0 +1,41 @@
+//! Aligned tables for a terminal.
+
+use collrules_record::findings::Findings;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use crate::summary::{Gain, name, stretches};
+
+/// The verdicts, sizes that are served alike on one line.
+pub fn verdicts(findings: &Findings) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header([
+        "collective",
+        "ranks",
+        "message sizes",
+        "serve by",
+        "gain",
+        "in cells from .. to",
+    ]);
+    for stretch in stretches(findings) {
+        let serve_by = name(findings, stretch.collective, stretch.choice);
+        let (gain, range) = match stretch.gain {
+            None => (String::new(), String::new()),
+            Some(Gain { mean, least, most, .. }) => (format!("{mean:.2}x"), format!("{least:.2}x .. {most:.2}x")),
+        };
+        table.add_row([
+            stretch.collective.to_string(),
+            stretch.ranks.to_string(),
+            stretch.sizes(),
+            serve_by,
+            gain,
+            range,
+        ]);
+    }
+    for (place, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if place == 1 || place == 4 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.trim_fmt()
+}

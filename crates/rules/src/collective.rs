@@ -1,0 +1,152 @@
+//! The collectives that `coll/tuned` has algorithms for.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A collective operation with tuned algorithms, by its id in Open MPI's `COLLTYPE` enumeration, which is the
+/// same in every release from 4.0 on (`ompi/mca/coll/base/coll_base_functions.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Collective {
+    /// `MPI_Allgather`
+    Allgather = 0,
+    /// `MPI_Allgatherv`
+    Allgatherv = 1,
+    /// `MPI_Allreduce`
+    Allreduce = 2,
+    /// `MPI_Alltoall`
+    Alltoall = 3,
+    /// `MPI_Alltoallv`
+    Alltoallv = 4,
+    /// `MPI_Barrier`
+    Barrier = 6,
+    /// `MPI_Bcast`
+    Bcast = 7,
+    /// `MPI_Exscan`
+    Exscan = 8,
+    /// `MPI_Gather`
+    Gather = 9,
+    /// `MPI_Reduce`
+    Reduce = 11,
+    /// `MPI_Reduce_scatter`
+    ReduceScatter = 12,
+    /// `MPI_Reduce_scatter_block`
+    ReduceScatterBlock = 13,
+    /// `MPI_Scan`
+    Scan = 14,
+    /// `MPI_Scatter`
+    Scatter = 15,
+}
+
+/// A name that is no tunable collective.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown collective `{name}`; known are {}", Collective::names())]
+pub struct UnknownCollective {
+    /// The name as given.
+    pub name: String,
+}
+
+impl Collective {
+    /// All tunable collectives, by id.
+    pub const ALL: [Self; 14] = [
+        Self::Allgather,
+        Self::Allgatherv,
+        Self::Allreduce,
+        Self::Alltoall,
+        Self::Alltoallv,
+        Self::Barrier,
+        Self::Bcast,
+        Self::Exscan,
+        Self::Gather,
+        Self::Reduce,
+        Self::ReduceScatter,
+        Self::ReduceScatterBlock,
+        Self::Scan,
+        Self::Scatter,
+    ];
+
+    /// How many ids Open MPI knows (`COLLCOUNT`); ids without tuned algorithms are legal in a rules file.
+    pub const ID_COUNT: u32 = 22;
+
+    /// The id that a rules file uses.
+    pub fn id(self) -> u32 {
+        self as u32
+    }
+
+    /// The collective with this id, if it is a tunable one.
+    pub fn from_id(id: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|collective| collective.id() == id)
+    }
+
+    /// The name in MCA parameters (`coll_tuned_NAME_algorithm`) and in JSON rules files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allgather => "allgather",
+            Self::Allgatherv => "allgatherv",
+            Self::Allreduce => "allreduce",
+            Self::Alltoall => "alltoall",
+            Self::Alltoallv => "alltoallv",
+            Self::Barrier => "barrier",
+            Self::Bcast => "bcast",
+            Self::Exscan => "exscan",
+            Self::Gather => "gather",
+            Self::Reduce => "reduce",
+            Self::ReduceScatter => "reduce_scatter",
+            Self::ReduceScatterBlock => "reduce_scatter_block",
+            Self::Scan => "scan",
+            Self::Scatter => "scatter",
+        }
+    }
+
+    /// Whether calls carry a message size at all.
+    pub fn has_sizes(self) -> bool {
+        self != Self::Barrier
+    }
+
+    fn names() -> String {
+        Self::ALL.map(Self::name).join(", ")
+    }
+}
+
+impl fmt::Display for Collective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Collective {
+    type Err = UnknownCollective;
+
+    fn from_str(name: &str) -> Result<Self, UnknownCollective> {
+        let wanted = name.trim();
+        Self::ALL
+            .into_iter()
+            .find(|collective| collective.name().eq_ignore_ascii_case(wanted))
+            .ok_or_else(|| UnknownCollective { name: wanted.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_ids_read_back() {
+        for collective in Collective::ALL {
+            assert_eq!(collective.name().parse(), Ok(collective));
+            assert_eq!(Collective::from_id(collective.id()), Some(collective));
+            let json = serde_json::to_string(&collective).expect("serialises");
+            assert_eq!(json, format!("\"{collective}\""));
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        let error = "brodcast".parse::<Collective>().expect_err("no such collective");
+        let text = error.to_string();
+        assert!(text.contains("`brodcast`") && text.contains("bcast, exscan"), "{text}");
+    }
+}

@@ -1,0 +1,198 @@
+//! The data of the registry: every algorithm of every known release, as a table.
+
+use super::NonCommutative::{Depends, NotApplicable, Safe, Unsafe};
+use super::RankNeed::{Even, ExactlyTwo, PowerOfTwo};
+use super::{Algorithm, NonCommutative, RankNeed, Uses};
+use crate::collective::Collective;
+use crate::release::Release;
+
+/// An algorithm and the releases that have it.
+pub(super) struct Entry {
+    /// The first release with this algorithm under this name.
+    pub(super) since: Release,
+    /// The last such release; none where the newest known still has it.
+    pub(super) until: Option<Release>,
+    /// The algorithm.
+    pub(super) algorithm: Algorithm,
+}
+
+impl Entry {
+    /// Whether this release has it.
+    pub(super) fn covers(&self, release: Release) -> bool {
+        self.since <= release && self.until.is_none_or(|until| release <= until)
+    }
+
+    const fn since(self, since: Release) -> Self {
+        Self { since, ..self }
+    }
+
+    const fn until(self, until: Release) -> Self {
+        Self { until: Some(until), ..self }
+    }
+
+    const fn uses(mut self, uses: Uses) -> Self {
+        self.algorithm.uses = uses;
+        self
+    }
+
+    const fn ranks(mut self, ranks: RankNeed) -> Self {
+        self.algorithm.ranks = ranks;
+        self
+    }
+}
+
+// What is used: F the fan-in and fan-out, S the segment size, R the bound on requests.
+const F_S: Uses = Uses { faninout: true, segsize: true, max_requests: false };
+const F: Uses = Uses { faninout: true, segsize: false, max_requests: false };
+const S: Uses = Uses { faninout: false, segsize: true, max_requests: false };
+const R: Uses = Uses { faninout: false, segsize: false, max_requests: true };
+const S_R: Uses = Uses { faninout: false, segsize: true, max_requests: true };
+const F_S_R: Uses = Uses { faninout: true, segsize: true, max_requests: true };
+
+/// An algorithm that moves data or only synchronises, in every release.
+const fn moves(id: u32, name: &'static str, about: &'static str) -> Entry {
+    reduces(id, name, NotApplicable, about)
+}
+
+/// An algorithm that applies an operation, in every release.
+const fn reduces(id: u32, name: &'static str, noncommutative: NonCommutative, about: &'static str) -> Entry {
+    let uses = Uses { faninout: false, segsize: false, max_requests: false };
+    let algorithm = Algorithm { id, name, about, uses, ranks: RankNeed::Any, noncommutative };
+    Entry { since: Release::V4_0, until: None, algorithm }
+}
+
+/// Ids and names as in Open MPI's enumerators (`ompi/mca/coll/tuned/coll_tuned_*_decision.c`).
+pub(super) fn entries(collective: Collective) -> &'static [Entry] {
+    match collective {
+        Collective::Allgather => &ALLGATHER,
+        Collective::Allgatherv => &ALLGATHERV,
+        Collective::Allreduce => &ALLREDUCE,
+        Collective::Alltoall => &ALLTOALL,
+        Collective::Alltoallv => &ALLTOALLV,
+        Collective::Barrier => &BARRIER,
+        Collective::Bcast => &BCAST,
+        Collective::Exscan => &EXSCAN,
+        Collective::Gather => &GATHER,
+        Collective::Reduce => &REDUCE,
+        Collective::ReduceScatter => &REDUCE_SCATTER,
+        Collective::ReduceScatterBlock => &REDUCE_SCATTER_BLOCK,
+        Collective::Scan => &SCAN,
+        Collective::Scatter => &SCATTER,
+    }
+}
+
+static ALLGATHER: [Entry; 9] = [
+    moves(1, "linear", "gather and bcast of the same communicator, by their own rules"),
+    moves(2, "bruck", "doubling distances, any number of ranks").until(Release::V5_0),
+    moves(2, "bruck-k-fanout", "Bruck with the fan-out as radix; a radix below 2 never ends")
+        .since(Release::V6_0)
+        .uses(F),
+    moves(3, "recursive_doubling", "pairwise exchange at doubling distances")
+        .ranks(PowerOfTwo { otherwise: "runs as Bruck" }),
+    moves(4, "ring", "blocks travel around a ring"),
+    moves(5, "neighbor", "pairs of neighbours exchange").ranks(Even { otherwise: "runs as ring" }),
+    moves(6, "two_proc", "one exchange between two ranks").ranks(ExactlyTwo),
+    moves(7, "sparbit", "striped binomial trees at halving distances").since(Release::V5_0),
+    moves(8, "direct-messaging", "every rank sends to every other").since(Release::V6_0),
+];
+
+static ALLGATHERV: [Entry; 6] = [
+    moves(1, "default", "gatherv and bcast of the same communicator"),
+    moves(2, "bruck", "doubling distances, any number of ranks"),
+    moves(3, "ring", "blocks travel around a ring"),
+    moves(4, "neighbor", "pairs of neighbours exchange").ranks(Even { otherwise: "runs as ring" }),
+    moves(5, "two_proc", "one exchange between two ranks").ranks(ExactlyTwo),
+    moves(6, "sparbit", "striped binomial trees at halving distances").since(Release::V5_0),
+];
+
+static ALLREDUCE: [Entry; 7] = [
+    reduces(1, "basic_linear", Safe, "linear reduce to rank 0, then linear bcast"),
+    reduces(2, "nonoverlapping", Depends, "reduce and bcast of the same communicator, by their own rules"),
+    reduces(3, "recursive_doubling", Safe, "whole vectors at doubling distances"),
+    reduces(4, "ring", Unsafe, "reduce-scatter and allgather around a ring; few elements run as recursive doubling"),
+    reduces(5, "segmented_ring", Unsafe, "ring in segments; without segments runs as ring").uses(S),
+    reduces(6, "rabenseifner", Safe, "recursive halving and doubling; few elements run as basic linear"),
+    reduces(7, "allgather_reduce", Unsafe, "allgather of the same communicator, then every rank reduces")
+        .since(Release::V6_0),
+];
+
+static ALLTOALL: [Entry; 5] = [
+    moves(1, "linear", "everything posted at once"),
+    moves(2, "pairwise", "one partner after the other"),
+    moves(3, "modified_bruck", "doubling distances with blocks packed together"),
+    moves(4, "linear_sync", "linear with a bound on outstanding requests").uses(R),
+    moves(5, "two_proc", "one exchange between two ranks").ranks(ExactlyTwo),
+];
+
+static ALLTOALLV: [Entry; 2] =
+    [moves(1, "basic_linear", "everything posted at once"), moves(2, "pairwise", "one partner after the other")];
+
+static BARRIER: [Entry; 6] = [
+    moves(1, "linear", "everybody reports to rank 0 and hears back"),
+    moves(2, "double_ring", "a token goes around twice"),
+    moves(3, "recursive_doubling", "pairwise exchange at doubling distances"),
+    moves(4, "bruck", "dissemination"),
+    moves(5, "two_proc", "one exchange between two ranks").ranks(ExactlyTwo),
+    moves(6, "tree", "up and down a binomial tree"),
+];
+
+static BCAST: [Entry; 9] = [
+    moves(1, "basic_linear", "the root sends to every rank"),
+    moves(2, "chain", "as many chains as the fan-out says, in segments").uses(F_S),
+    moves(3, "pipeline", "one chain, in segments").uses(S),
+    moves(4, "split_binary_tree", "halves go down two sides of a binary tree, which then swap").uses(S),
+    moves(5, "binary_tree", "binary tree, in segments").uses(S),
+    moves(6, "binomial", "binomial tree, in segments").uses(S),
+    moves(7, "knomial", "k-nomial tree, in segments; its radix is an MCA parameter, not the fan-out").uses(S),
+    moves(8, "scatter_allgather", "binomial scatter, recursive doubling allgather; few elements run as basic linear"),
+    moves(9, "scatter_allgather_ring", "binomial scatter, ring allgather; few elements run as basic linear"),
+];
+
+static EXSCAN: [Entry; 2] = [
+    reduces(1, "linear", Safe, "one rank after the other"),
+    reduces(2, "recursive_doubling", Safe, "partial results at doubling distances"),
+];
+
+static GATHER: [Entry; 3] = [
+    moves(1, "basic_linear", "every rank sends to the root"),
+    moves(2, "binomial", "up a binomial tree"),
+    moves(3, "linear_sync", "linear, the root asks; the segment is what goes first").uses(S),
+];
+
+static REDUCE: [Entry; 8] = [
+    reduces(1, "linear", Safe, "the root receives from every rank"),
+    reduces(2, "chain", Unsafe, "as many chains as the fan-out says, in segments").uses(F_S_R),
+    reduces(3, "pipeline", Unsafe, "one chain, in segments").uses(S_R),
+    reduces(4, "binary", Unsafe, "binary tree, in segments").uses(S_R),
+    reduces(5, "binomial", Unsafe, "binomial tree, in segments").uses(S_R),
+    reduces(6, "in-order_binary", Safe, "binary tree that keeps the order of operands, in segments").uses(S_R),
+    reduces(7, "rabenseifner", Safe, "recursive halving, then gather; few elements run as linear"),
+    reduces(8, "knomial", Unsafe, "k-nomial tree with the fan-out as radix; a radix below 2 never ends")
+        .since(Release::V6_0)
+        .uses(F),
+];
+
+static REDUCE_SCATTER: [Entry; 4] = [
+    reduces(1, "non-overlapping", Depends, "reduce and scatterv of the same communicator, by their own rules"),
+    reduces(2, "recursive_halving", Unsafe, "halves exchanged at halving distances"),
+    reduces(3, "ring", Unsafe, "partial results travel around a ring"),
+    reduces(4, "butterfly", Safe, "butterfly exchange"),
+];
+
+static REDUCE_SCATTER_BLOCK: [Entry; 4] = [
+    reduces(1, "basic_linear", Depends, "reduce and scatter of the same communicator, by their own rules"),
+    reduces(2, "recursive_doubling", Safe, "whole vectors at doubling distances"),
+    reduces(3, "recursive_halving", Safe, "halves exchanged at halving distances"),
+    reduces(4, "butterfly", Safe, "butterfly exchange"),
+];
+
+static SCAN: [Entry; 2] = [
+    reduces(1, "linear", Safe, "one rank after the other"),
+    reduces(2, "recursive_doubling", Safe, "partial results at doubling distances"),
+];
+
+static SCATTER: [Entry; 3] = [
+    moves(1, "basic_linear", "the root sends to every rank"),
+    moves(2, "binomial", "down a binomial tree"),
+    moves(3, "linear_nb", "the root sends to every rank without waiting").since(Release::V4_1),
+];

@@ -1,0 +1,96 @@
+//! The rule table: what should be chosen, independent of any file format.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::choice::Choice;
+use crate::collective::Collective;
+use crate::steps::Steps;
+
+/// Choices over lookup bytes (see [`crate::metric`]).
+pub type SizeSteps = Steps<Choice>;
+
+/// Per communicator size, choices over lookup bytes.
+pub type RankSteps = Steps<SizeSteps>;
+
+/// The decision tree in Open MPI's terms: collective, then communicator size, then lookup bytes, then a choice.
+///
+/// Total: whatever was not set is left to the builtin. Canonical: tables that choose alike are equal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleTable {
+    /// Collectives for which the builtin is overruled somewhere.
+    collectives: BTreeMap<Collective, RankSteps>,
+}
+
+impl RuleTable {
+    /// The table that leaves everything to the builtin.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Replaces what is chosen for a collective.
+    pub fn set(&mut self, collective: Collective, steps: RankSteps) {
+        if steps == all_builtin() {
+            self.collectives.remove(&collective);
+        } else {
+            self.collectives.insert(collective, steps);
+        }
+    }
+
+    /// What is chosen for a communicator size and the bytes that Open MPI looks up.
+    pub fn lookup(&self, collective: Collective, ranks: u64, lookup_bytes: u64) -> Choice {
+        self.collectives.get(&collective).map_or(Choice::BUILTIN, |steps| *steps.get(ranks).get(lookup_bytes))
+    }
+
+    /// The collectives for which the builtin is overruled somewhere, in the order of their ids.
+    pub fn collectives(&self) -> impl Iterator<Item = (Collective, &RankSteps)> {
+        self.collectives.iter().map(|(collective, steps)| (*collective, steps))
+    }
+
+    /// Whether everything is left to the builtin.
+    pub fn is_empty(&self) -> bool {
+        self.collectives.is_empty()
+    }
+
+    /// The number of ranges with a choice of their own, guards not counted.
+    pub fn rules(&self) -> usize {
+        let choices = self.collectives.values().flat_map(|steps| steps.iter().map(|(_, _, sizes)| sizes));
+        choices.flat_map(|sizes| sizes.iter()).filter(|(_, _, choice)| !choice.is_builtin()).count()
+    }
+}
+
+/// Steps that leave every communicator size and every message size to the builtin.
+pub fn all_builtin() -> RankSteps {
+    Steps::constant(Steps::constant(Choice::BUILTIN))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_changes_nothing_is_empty() {
+        let mut table = RuleTable::new();
+        table.set(Collective::Bcast, all_builtin());
+        assert!(table.is_empty());
+        assert_eq!(table, RuleTable::new());
+    }
+
+    #[test]
+    fn lookups_meet_the_ranges_that_were_set() {
+        let pipeline = Choice::plain(3).with_segsize(8192);
+        let mut sizes = Steps::constant(Choice::BUILTIN);
+        sizes.set(65536, Some(1 << 20), pipeline);
+        let mut ranks = all_builtin();
+        ranks.set(4, Some(5), sizes);
+        let mut table = RuleTable::new();
+        table.set(Collective::Bcast, ranks);
+        assert_eq!(table.lookup(Collective::Bcast, 4, 65536), pipeline);
+        assert_eq!(table.lookup(Collective::Bcast, 4, 65535), Choice::BUILTIN);
+        assert_eq!(table.lookup(Collective::Bcast, 4, 1 << 20), Choice::BUILTIN);
+        assert_eq!(table.lookup(Collective::Bcast, 5, 65536), Choice::BUILTIN);
+        assert_eq!(table.lookup(Collective::Scatter, 4, 65536), Choice::BUILTIN);
+        assert_eq!(table.rules(), 1);
+    }
+}

@@ -1,0 +1,120 @@
+//! Sizes and counts as types, each with one text form that reads back.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A number of bytes.
+///
+/// Reads `8192`, `8K`, `8KiB`, `8k` and `8192B` as the same size (powers of 1024 up to `T`), and prints the
+/// largest unit that divides it: `8KiB`, `1MiB`, `1000B`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+/// A number of MPI processes, as in the size of a communicator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ranks(pub u32);
+
+/// A text that is not a size.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a size in bytes; write a whole number with an optional unit, such as 8192, 8K or 1MiB")]
+pub struct BadBytes(String);
+
+/// A text that is not a number of ranks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a number of ranks; write a whole number of at least 1")]
+pub struct BadRanks(String);
+
+const UNITS: [(&str, u64); 5] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, unit) =
+            UNITS.into_iter().find(|(_, unit)| self.0 >= *unit && self.0.is_multiple_of(*unit)).unwrap_or(("B", 1));
+        f.pad(&format!("{}{name}", self.0 / unit))
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = BadBytes;
+
+    fn from_str(text: &str) -> Result<Self, BadBytes> {
+        let bad = || BadBytes(text.to_owned());
+        let trimmed = text.trim();
+        let digits = trimmed.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let unit = match trimmed[digits.len()..].to_ascii_lowercase().as_str() {
+            "" | "b" => 1,
+            "k" | "kib" => 1 << 10,
+            "m" | "mib" => 1 << 20,
+            "g" | "gib" => 1 << 30,
+            "t" | "tib" => 1u64 << 40,
+            _ => return Err(bad()),
+        };
+        // `u64::from_str` takes a leading plus sign, which is no size that anybody writes.
+        if !digits.trim_end().bytes().all(|b| b.is_ascii_digit()) {
+            return Err(bad());
+        }
+        let number: u64 = digits.trim_end().parse().map_err(|_| bad())?;
+        number.checked_mul(unit).map(Bytes).ok_or_else(bad)
+    }
+}
+
+impl fmt::Display for Ranks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl FromStr for Ranks {
+    type Err = BadRanks;
+
+    fn from_str(text: &str) -> Result<Self, BadRanks> {
+        match text.trim().parse() {
+            Ok(ranks) if ranks > 0 => Ok(Ranks(ranks)),
+            _ => Err(BadRanks(text.to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn spellings_of_one_size_agree() {
+        for text in ["8192", "8K", "8k", "8KiB", "8kib", "8192B", " 8192 ", "8 K"] {
+            assert_eq!(text.parse(), Ok(Bytes(8192)), "{text}");
+        }
+        assert_eq!("1T".parse(), Ok(Bytes(1 << 40)));
+    }
+
+    #[test]
+    fn what_is_no_size_is_refused() {
+        for text in ["", "K", "-1", "+1", "1.5K", "8KB", "1e3", "99999999999999999999", "18446744073709551615K"] {
+            assert!(text.parse::<Bytes>().is_err(), "{text}");
+        }
+        for text in ["", "0", "-2", "two", "2.0"] {
+            assert!(text.parse::<Ranks>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_largest_dividing_unit_is_printed() {
+        assert_eq!(Bytes(0).to_string(), "0B");
+        assert_eq!(Bytes(1000).to_string(), "1000B");
+        assert_eq!(Bytes(1536).to_string(), "1536B");
+        assert_eq!(Bytes(1 << 20).to_string(), "1MiB");
+    }
+
+    proptest! {
+        #[test]
+        fn sizes_read_back(n: u64) {
+            prop_assert_eq!(Bytes(n).to_string().parse(), Ok(Bytes(n)));
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! What can survey, measure and probe: a launched MPI job, or a cost model.
+
+use std::path::Path;
+
+use collrules_record::{Plan, Survey};
+
+use crate::error::RunnerError;
+use crate::wire::{Call, Event, Outcome};
+
+/// The source of timings. One value serves a whole campaign.
+pub trait Backend {
+    /// `mpi` or `simulation`, for the manifest.
+    fn name(&self) -> &'static str;
+
+    /// Finds out what there is: library, hosts, slots, algorithms.
+    fn survey(&mut self) -> Result<Survey, RunnerError>;
+
+    /// The command that will start the measuring job of a plan; empty where nothing is launched.
+    fn launcher(&self, plan: &Plan) -> Vec<String>;
+
+    /// Measures a plan in one launch and reports as it goes. An error from `report` ends the launch.
+    fn measure(
+        &mut self,
+        plan: &Plan,
+        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+    ) -> Result<(), RunnerError>;
+
+    /// Makes calls in one launch that has loaded this rules file, and returns one outcome per call.
+    fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<Outcome>, RunnerError>;
+}

@@ -1,0 +1,63 @@
+//! The measuring loop, the same for MPI and simulation.
+
+use collrules_record::Plan;
+
+use crate::schedule::{Scheduler, Step, Visit};
+use crate::wire::{Event, Timing};
+
+/// What can check and time the cells of a plan.
+pub trait Executor {
+    /// What may go wrong; it ends the loop.
+    type Error;
+
+    /// Calls every candidate of a cell once on real data, then all that passed once more, untimed. `checking` is told
+    /// of each candidate before its first call.
+    fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<Opened, Self::Error>;
+
+    /// Times a visit: per round, one timing per candidate of the visit.
+    fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<Timing>>, Self::Error>;
+
+    /// Seconds since the start.
+    fn elapsed(&self) -> f64;
+}
+
+/// What came of checking a cell's candidates.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Opened {
+    /// Candidates that failed, by index, with the reason.
+    pub failed: Vec<(usize, String)>,
+    /// Seconds that one round of the others took.
+    pub round_cost: f64,
+}
+
+/// Measures a plan and reports everything as events, up to and including [`Event::Measured`].
+pub fn run<X: Executor>(plan: &Plan, executor: &mut X, report: &mut dyn FnMut(Event)) -> Result<(), X::Error> {
+    let mut scheduler = Scheduler::new(plan);
+    loop {
+        match scheduler.next(executor.elapsed()) {
+            Step::Open(cell) => {
+                let opened = executor.open(cell, &mut |candidate| report(Event::Checking { cell, candidate }))?;
+                let failed: Vec<usize> = opened.failed.iter().map(|(candidate, _)| *candidate).collect();
+                for (candidate, why) in opened.failed {
+                    report(Event::Disqualified { cell, candidate, why });
+                }
+                scheduler.opened(cell, &failed, opened.round_cost);
+            }
+            Step::Visit(visit) => {
+                report(Event::Visiting { cell: visit.cell });
+                let start = executor.elapsed();
+                let rounds = executor.visit(&visit)?;
+                let dropped = scheduler.visited(&visit, &rounds, executor.elapsed() - start);
+                let Visit { cell, visit, candidates, .. } = visit;
+                report(Event::Visited { cell, visit, candidates, rounds });
+                for (candidate, why) in dropped {
+                    report(Event::Dropped { cell, candidate, why });
+                }
+            }
+            Step::Stop(why) => {
+                report(Event::Measured { why });
+                return Ok(());
+            }
+        }
+    }
+}

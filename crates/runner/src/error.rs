@@ -1,0 +1,192 @@
+//! What can go wrong while planning, launching and measuring.
+
+use std::io;
+use std::path::PathBuf;
+
+use collrules_record::rundir::RunDirError;
+use collrules_record::units::Ranks;
+use collrules_rules::Collective;
+use collrules_rules::registry::TableMismatch;
+use collrules_rules::release::{BadVersion, UnknownRelease};
+
+/// An error of the runner; the text says what, where, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum RunnerError {
+    /// No launcher.
+    #[error(
+        "no `{0}` found: install Open MPI (Debian and Ubuntu: apt-get install openmpi-bin), load its module, \
+         or name it with --mpirun"
+    )]
+    NoLauncher(String),
+    /// No worker program.
+    #[error(
+        "no `collrules-worker` found beside this program or in PATH: build it (cargo install --path . with the \
+         default feature `mpi`), or name it with --worker"
+    )]
+    NoWorker,
+    /// The launcher is not Open MPI's.
+    #[error("`{launcher}` is not Open MPI's mpirun (its --version says `{said}`); name another with --mpirun")]
+    NotOpenMpi {
+        /// The launcher.
+        launcher: PathBuf,
+        /// The first line of its answer.
+        said: String,
+    },
+    /// A program could not be started.
+    #[error("cannot start `{program}`: {cause}")]
+    CannotStart {
+        /// The program.
+        program: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// The job ended before the worker said anything.
+    #[error("the worker did not start: {status}{}{}", hint(output), quoted(output))]
+    WorkerDidNotStart {
+        /// How the launcher ended.
+        status: String,
+        /// The last lines that the job printed.
+        output: String,
+    },
+    /// The job ended before it was done.
+    #[error("the MPI job ended too early ({status}) while {doing}{}", quoted(output))]
+    JobDied {
+        /// How the launcher ended.
+        status: String,
+        /// What was going on.
+        doing: String,
+        /// The last lines that the job printed.
+        output: String,
+    },
+    /// The job said nothing for too long and was ended.
+    #[error(
+        "the MPI job said nothing for {seconds} s while {doing}, and was ended; where calls really take that long, \
+         raise --hang-timeout{}",
+        quoted(output)
+    )]
+    JobHung {
+        /// The patience, in seconds.
+        seconds: u64,
+        /// What was going on.
+        doing: String,
+        /// The last lines that the job printed.
+        output: String,
+    },
+    /// The worker gave up, for its own reason.
+    #[error("the worker cannot go on: {0}")]
+    WorkerFailed(String),
+    /// Controller and worker do not understand each other.
+    #[error("the worker speaks protocol {worker}, this program {ours}: they come from different builds")]
+    Protocol {
+        /// The worker's.
+        worker: u32,
+        /// Ours.
+        ours: u32,
+    },
+    /// An event line that makes no sense.
+    #[error("the worker sent a line that cannot be read ({cause}): {line}")]
+    BadEvent {
+        /// The line, shortened.
+        line: String,
+        /// Why.
+        cause: String,
+    },
+    /// Launcher and library belong to different versions.
+    #[error(
+        "mpirun is Open MPI {launcher}, but the worker loaded the library of {library}: \
+         put the lib directory of the wanted one first in LD_LIBRARY_PATH"
+    )]
+    MixedVersions {
+        /// What `mpirun --version` says.
+        launcher: String,
+        /// What the library says.
+        library: String,
+    },
+    /// The library's version text is unreadable.
+    #[error("the MPI library is not one that can be tuned: {said}: {cause}")]
+    BadLibrary {
+        /// What the library says of itself.
+        said: String,
+        /// Why.
+        cause: BadVersion,
+    },
+    /// A version that nobody has looked at.
+    #[error("{0}: its algorithms and its rules reader were never checked, and guessing would do harm")]
+    UnknownRelease(#[from] UnknownRelease),
+    /// The running library lists other algorithms than its version has.
+    #[error("{0}: this build is not like its release, and guessing would do harm")]
+    UnknownTable(#[from] TableMismatch),
+    /// More ranks than slots.
+    #[error(
+        "{wanted} ranks are wanted, but there are {slots} slots: lower --np, give mpirun more hosts \
+         (--mpirun-args '--hostfile FILE'), or pass --oversubscribe, which times the operating system's \
+         scheduler along with the collectives"
+    )]
+    TooFewSlots {
+        /// The largest communicator asked for.
+        wanted: Ranks,
+        /// The slots at hand.
+        slots: Ranks,
+    },
+    /// There is nothing to communicate with.
+    #[error("there is 1 slot, and a collective needs 2 ranks: pass --np 2 --oversubscribe to try it out")]
+    OneSlot,
+    /// A collective that the worker cannot call.
+    #[error("{0} cannot be measured yet; the collectives that can are barrier, bcast, scatter")]
+    NotMeasurable(Collective),
+    /// Nothing to measure.
+    #[error("nothing to measure: {0}")]
+    EmptyGrid(String),
+    /// HAN would take the calls.
+    #[error(
+        "the job spans {hosts} hosts, where Open MPI {release} serves {collectives} by its component han, so that \
+         rules for coll/tuned would change nothing; measuring han as a candidate is not built yet. Pass \
+         --disable-han to measure, and later run, with han switched off (the settings will say so); whether that \
+         is a gain over han is not measured"
+    )]
+    HanServes {
+        /// Hosts of the job.
+        hosts: usize,
+        /// The release.
+        release: String,
+        /// The collectives concerned.
+        collectives: String,
+    },
+    /// The rules file cannot be read, or no copy can be put beside it.
+    #[error("cannot use {}: {cause} (a copy for the probe is put beside it for a moment)", path.display())]
+    Rules {
+        /// The rules file.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// The run directory refused.
+    #[error(transparent)]
+    Record(#[from] RunDirError),
+    /// A pipe to the job failed.
+    #[error("lost contact with the MPI job: {0}")]
+    Io(#[from] io::Error),
+    /// The environment's own arguments are malformed.
+    #[error("--mpirun-args cannot be split into words: {0}")]
+    BadArguments(#[from] shell_words::ParseError),
+}
+
+/// The job's last words, set off from the message.
+fn quoted(output: &str) -> String {
+    if output.is_empty() { String::new() } else { format!("\nthe job's last lines were:\n{output}") }
+}
+
+/// What usually helps against a launcher's complaint.
+fn hint(output: &str) -> &'static str {
+    if output.contains("as root") || output.contains("AS_ROOT") {
+        "\nOpen MPI refuses to run as root unless told that this is meant: set OMPI_ALLOW_RUN_AS_ROOT=1 and \
+         OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 (5.0: PRTE_ALLOW_RUN_AS_ROOT=1 and PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1), \
+         or run as a user"
+    } else if output.contains("not enough slots") {
+        "\nthere are fewer slots than ranks: lower --np, or pass --oversubscribe"
+    } else if output.contains("shared librar") {
+        "\nthe worker does not find its MPI library: put its directory into LD_LIBRARY_PATH"
+    } else {
+        ""
+    }
+}

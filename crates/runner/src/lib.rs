@@ -1,0 +1,31 @@
+//! Points to samples: plans the grid, launches the MPI job that measures it, or simulates one.
+//!
+//! The runner never sees the tuner: what it measures goes to the run directory, and that is all that lies between.
+//! It never links MPI either: the job is a program of its own (`collrules-worker`), which it starts with `mpirun`,
+//! hands a [`wire::Job`] on standard input, and listens to for [`wire::Event`]s.
+//!
+//! | module | job |
+//! |---|---|
+//! | [`grid`] | from a survey and the user's wishes to a plan |
+//! | [`schedule`] | which cell is visited next, and when a point has enough samples |
+//! | [`engine`] | the measuring loop, the same for MPI and simulation |
+//! | [`wire`] | what controller and worker say to each other |
+//! | [`backend`] | what can survey, measure and probe |
+//! | [`mpi`] | the backend that launches MPI jobs |
+//! | [`simulate`] | the backend that computes times from a cost model |
+//! | [`campaign`] | from events to rows of the run directory |
+//! | [`proof`] | that the Open MPI in use obeys a rules file |
+
+pub mod backend;
+pub mod campaign;
+pub mod engine;
+pub mod error;
+pub mod grid;
+pub mod mpi;
+pub mod proof;
+pub mod schedule;
+pub mod simulate;
+pub mod wire;
+
+pub use backend::Backend;
+pub use error::RunnerError;

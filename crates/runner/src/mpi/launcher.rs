@@ -1,0 +1,143 @@
+//! Finding mpirun and the worker, and putting the command together.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use collrules_record::units::Ranks;
+use collrules_rules::Version;
+
+use crate::error::RunnerError;
+use crate::mpi::conversation;
+use crate::wire::{Event, Task};
+
+/// The name of the worker program.
+const WORKER: &str = "collrules-worker";
+
+/// What the user said about launching.
+#[derive(Clone, Debug, Default)]
+pub struct Wishes {
+    /// The mpirun to use; where none is given, the first in PATH.
+    pub mpirun: Option<PathBuf>,
+    /// The worker to use; where none is given, the one beside this program, or the first in PATH.
+    pub worker: Option<PathBuf>,
+    /// More options of mpirun, as a shell would split them.
+    pub arguments: String,
+    /// Start more ranks than there are slots.
+    pub oversubscribe: bool,
+    /// How long a job may say nothing.
+    pub patience: Duration,
+}
+
+/// How to start a job.
+#[derive(Clone, Debug)]
+pub struct Launcher {
+    mpirun: PathBuf,
+    worker: PathBuf,
+    version: Version,
+    arguments: Vec<String>,
+    oversubscribe: bool,
+    patience: Duration,
+    /// The lib directory of an Open MPI outside the system's, for the worker.
+    libraries: Option<PathBuf>,
+}
+
+impl Launcher {
+    /// Finds what a launch needs.
+    pub fn find(wishes: &Wishes) -> Result<Self, RunnerError> {
+        let name = wishes.mpirun.clone().unwrap_or_else(|| PathBuf::from("mpirun"));
+        let mpirun = in_path(&name).ok_or_else(|| RunnerError::NoLauncher(name.to_string_lossy().into_owned()))?;
+        let version = open_mpi_version(&mpirun)?;
+        let worker = match &wishes.worker {
+            Some(worker) => in_path(worker),
+            None => beside_this_program().or_else(|| in_path(Path::new(WORKER))),
+        };
+        Ok(Self {
+            worker: worker.ok_or(RunnerError::NoWorker)?,
+            version,
+            arguments: shell_words::split(&wishes.arguments)?,
+            oversubscribe: wishes.oversubscribe,
+            patience: wishes.patience,
+            libraries: own_libraries(&mpirun),
+            mpirun,
+        })
+    }
+
+    /// The version of mpirun.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The command for a job; without a number of ranks, one that fills all slots.
+    pub fn command(&self, ranks: Option<Ranks>, settings: &[(String, String)]) -> Vec<String> {
+        let mut command = vec![self.mpirun.to_string_lossy().into_owned()];
+        if let Some(ranks) = ranks {
+            command.extend(["-np".to_owned(), ranks.to_string()]);
+            if self.oversubscribe && self.version.major < 5 {
+                command.push("--oversubscribe".to_owned());
+            } else if self.oversubscribe {
+                command.extend(["--map-by".to_owned(), ":OVERSUBSCRIBE".to_owned()]);
+            }
+        }
+        for (key, value) in settings {
+            command.extend(["--mca".to_owned(), key.clone(), value.clone()]);
+        }
+        command.extend(self.arguments.iter().cloned());
+        command.push(self.worker.to_string_lossy().into_owned());
+        command
+    }
+
+    /// Runs a job to its end: hands it the task, and every event to `react`, which says what the job is doing.
+    pub(crate) fn converse(
+        &self,
+        command: &[String],
+        task: Task,
+        react: &mut dyn FnMut(Event) -> Result<String, RunnerError>,
+    ) -> Result<(), RunnerError> {
+        let mut process = Command::new(&command[0]);
+        process.args(&command[1..]);
+        if let Some(libraries) = &self.libraries {
+            let rest = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+            let paths = std::iter::once(libraries.clone()).chain(env::split_paths(&rest));
+            // A directory with a colon in its name cannot be in such a list; the survey will find the wrong library.
+            if let Ok(joined) = env::join_paths(paths.filter(|path| !path.as_os_str().is_empty())) {
+                process.env("LD_LIBRARY_PATH", joined);
+            }
+        }
+        conversation::hold(process, task, self.patience, react)
+    }
+}
+
+/// The file that a program name stands for: itself if it names a directory, else the first one in PATH.
+fn in_path(name: &Path) -> Option<PathBuf> {
+    if name.components().count() > 1 {
+        return name.is_file().then(|| std::path::absolute(name).unwrap_or_else(|_| name.to_owned()));
+    }
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|directory| directory.join(name)).find(|program| program.is_file())
+}
+
+fn beside_this_program() -> Option<PathBuf> {
+    let worker = env::current_exe().ok()?.with_file_name(WORKER);
+    worker.is_file().then_some(worker)
+}
+
+/// The version in the first line that mpirun says of itself: `mpirun (Open MPI) 4.1.4`.
+fn open_mpi_version(mpirun: &Path) -> Result<Version, RunnerError> {
+    let output = Command::new(mpirun)
+        .arg("--version")
+        .output()
+        .map_err(|cause| RunnerError::CannotStart { program: mpirun.to_owned(), cause })?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let said = text.lines().next().unwrap_or_default().trim();
+    said.split_once("(Open MPI)")
+        .and_then(|(_, version)| version.trim().parse().ok())
+        .ok_or_else(|| RunnerError::NotOpenMpi { launcher: mpirun.to_owned(), said: said.to_owned() })
+}
+
+/// The lib directory beside mpirun's bin directory, if it has an MPI library that the system would not find by itself.
+fn own_libraries(mpirun: &Path) -> Option<PathBuf> {
+    let libraries = mpirun.parent()?.parent()?.join("lib");
+    libraries.join("libmpi.so.40").is_file().then_some(libraries)
+}

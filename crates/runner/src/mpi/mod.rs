@@ -1,0 +1,144 @@
+//! The backend that launches MPI jobs.
+
+mod conversation;
+mod launcher;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use collrules_record::units::Ranks;
+use collrules_record::{Plan, Survey};
+use collrules_rules::Release;
+
+pub use launcher::{Launcher, Wishes};
+
+use crate::backend::Backend;
+use crate::error::RunnerError;
+use crate::wire::{Call, Event, Outcome, PROTOCOL, Task};
+
+/// Launches `collrules-worker` under Open MPI's mpirun.
+#[derive(Debug)]
+pub struct MpiBackend {
+    launcher: Launcher,
+    /// MCA settings of every launch after the survey, and of the files that switch the rules on.
+    pins: BTreeMap<String, String>,
+}
+
+impl MpiBackend {
+    /// A backend with this launcher.
+    pub fn new(launcher: Launcher) -> Self {
+        Self { launcher, pins: BTreeMap::new() }
+    }
+
+    /// Adds MCA settings to every launch after the survey.
+    pub fn pin(&mut self, pins: &BTreeMap<String, String>) {
+        self.pins.extend(pins.iter().map(|(key, value)| (key.clone(), value.clone())));
+    }
+
+    /// The MCA settings of a launch that reads a rules file, and no other.
+    fn settings(&self, rules: &str) -> Vec<(String, String)> {
+        let mut settings: Vec<(String, String)> =
+            self.pins.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        settings.push(("coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned()));
+        settings.push(("coll_tuned_dynamic_rules_filename".to_owned(), rules.to_owned()));
+        settings
+    }
+
+    fn measuring_command(&self, plan: &Plan) -> Vec<String> {
+        let ranks = plan.cells.iter().map(|planned| planned.cell.ranks).max().unwrap_or_default();
+        // An empty file is no rules file: one that the site has set up would compete with the choices under test.
+        self.launcher.command(Some(ranks), &self.settings("/dev/null"))
+    }
+}
+
+impl Backend for MpiBackend {
+    fn name(&self) -> &'static str {
+        "mpi"
+    }
+
+    fn survey(&mut self) -> Result<Survey, RunnerError> {
+        // Without a number of ranks mpirun fills the slots, which is how to learn how many there are.
+        let command = self.launcher.command(None, &[]);
+        let mut found = None;
+        self.launcher.converse(&command, Task::Survey, &mut |event| {
+            match event {
+                Event::Hello { protocol, .. } if protocol != PROTOCOL => {
+                    return Err(RunnerError::Protocol { worker: protocol, ours: PROTOCOL });
+                }
+                Event::Survey(survey) => found = Some(survey),
+                _ => {}
+            }
+            Ok("looking at the system".to_owned())
+        })?;
+        let survey = found.ok_or_else(|| RunnerError::WorkerFailed("it reported no survey".to_owned()))?;
+        let launcher = self.launcher.version();
+        if launcher != survey.version {
+            return Err(RunnerError::MixedVersions {
+                launcher: launcher.to_string(),
+                library: survey.version.to_string(),
+            });
+        }
+        Ok(survey)
+    }
+
+    fn launcher(&self, plan: &Plan) -> Vec<String> {
+        self.measuring_command(plan)
+    }
+
+    fn measure(
+        &mut self,
+        plan: &Plan,
+        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+    ) -> Result<(), RunnerError> {
+        let command = self.measuring_command(plan);
+        let mut doing = "starting to measure".to_owned();
+        self.launcher.converse(&command, Task::Measure(plan.clone()), &mut |event| {
+            match &event {
+                Event::Checking { cell, candidate } => {
+                    let planned = &plan.cells[*cell];
+                    doing = format!("checking {} in {}", planned.candidates[*candidate], planned.cell);
+                }
+                Event::Visiting { cell } => doing = format!("timing {}", plan.cells[*cell].cell),
+                _ => {}
+            }
+            report(event)?;
+            Ok(doing.clone())
+        })
+    }
+
+    fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<Outcome>, RunnerError> {
+        let ranks = calls.iter().map(|call| call.ranks).max().unwrap_or(Ranks(2));
+        let command = self.launcher.command(Some(ranks), &self.settings(&rules.to_string_lossy()));
+        let mut outcomes = None;
+        self.launcher.converse(&command, Task::Probe(calls.to_vec()), &mut |event| {
+            if let Event::Probed(probed) = event {
+                outcomes = Some(probed);
+            }
+            Ok(format!("probing {}", rules.display()))
+        })?;
+        let outcomes = outcomes.unwrap_or_default();
+        if outcomes.len() == calls.len() {
+            Ok(outcomes)
+        } else {
+            Err(RunnerError::WorkerFailed(format!(
+                "it answered {} of {} calls of a probe",
+                outcomes.len(),
+                calls.len()
+            )))
+        }
+    }
+}
+
+/// The collectives that another component than `coll/tuned` serves by default when a job spans several hosts.
+///
+/// From 5.0 on, han has the higher priority there for these seven (and, in 6.0, for two more tunable ones).
+pub fn served_by_han(release: Release) -> &'static [collrules_rules::Collective] {
+    use collrules_rules::Collective::{
+        Allgather, Allreduce, Alltoall, Alltoallv, Barrier, Bcast, Gather, Reduce, Scatter,
+    };
+    match release {
+        Release::V4_0 | Release::V4_1 => &[],
+        Release::V5_0 => &[Allgather, Allreduce, Barrier, Bcast, Gather, Reduce, Scatter],
+        Release::V6_0 => &[Allgather, Allreduce, Alltoall, Alltoallv, Barrier, Bcast, Gather, Reduce, Scatter],
+    }
+}

@@ -1,0 +1,200 @@
+//! Showing that the Open MPI in use accepts a rules file and serves each measured cell by the rule meant for it.
+//!
+//! Open MPI says nothing of a file that it rejects. But a rule with an algorithm that does not exist makes the calls
+//! that it serves fail, and no other call. So a copy of the file is loaded in which the choices alternate between
+//! failing and the builtin, with all boundaries where they are, and calls are made in every measured cell and on both
+//! sides of every boundary: they fail exactly where they should only if the file was accepted and its boundaries are
+//! read as they were meant. One launch does it. A second launch loads the file itself, and makes the measured calls
+//! with checked data.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use collrules_record::Cell;
+use collrules_record::units::{Bytes, Ranks};
+use collrules_rules::classic::{self, Checkerboard};
+use collrules_rules::metric::{Metric, lookup_bytes, metric};
+use collrules_rules::{Collective, Release, RuleTable};
+
+use crate::backend::Backend;
+use crate::error::RunnerError;
+use crate::grid::MAX_BYTES;
+use crate::wire::{Call, Outcome};
+
+/// Calls on both sides of a boundary are made up to this size of message: the root of a scatter holds as much per rank.
+const MAX_PROBED: Bytes = Bytes(64 << 20);
+
+/// What was shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proof {
+    /// Calls made under the copy with alternating choices.
+    pub probed: usize,
+    /// Calls made under the file itself.
+    pub used: usize,
+    /// What did not go as it should; empty where the file is obeyed.
+    pub faults: Vec<Fault>,
+}
+
+/// Something that did not go as it should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The text of the file does not mean the table that it was made from.
+    Misread(String),
+    /// No call failed under the copy: the file was not read, or rejected as a whole.
+    NotAccepted,
+    /// A call was served by another rule than the one meant for it.
+    WrongRule {
+        /// The call.
+        call: Call,
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// A call failed or had a wrong result under the file itself.
+    Unusable {
+        /// The call.
+        call: Call,
+        /// How it ended.
+        outcome: Outcome,
+    },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Misread(why) => write!(f, "the file does not say what was decided: {why}"),
+            Self::NotAccepted => f.write_str("Open MPI did not load the file: no call was served by any of its rules"),
+            Self::WrongRule { call, outcome } => {
+                write!(f, "{} was not served by the rule meant for it ({outcome:?})", cell(call))
+            }
+            Self::Unusable { call, outcome } => write!(f, "{} does not work under the file ({outcome:?})", cell(call)),
+        }
+    }
+}
+
+fn cell(call: &Call) -> Cell {
+    Cell { collective: call.collective, ranks: call.ranks, bytes: call.bytes }
+}
+
+/// Shows that a rules file, made from `table`, is obeyed in `cells`. The copy is made beside it, where every node finds
+/// it, and removed afterwards.
+pub fn prove(
+    backend: &mut dyn Backend,
+    rules: &Path,
+    table: &RuleTable,
+    release: Release,
+    cells: &[Cell],
+) -> Result<Proof, RunnerError> {
+    let rules = std::path::absolute(rules)?;
+    let text = std::fs::read_to_string(&rules).map_err(|cause| RunnerError::Rules { path: rules.clone(), cause })?;
+    let mut proof = Proof::default();
+    match classic::read(&text) {
+        Err(rejection) => proof.faults.push(Fault::Misread(rejection.to_string())),
+        Ok(file) if file.to_table(release) != *table => {
+            proof.faults.push(Fault::Misread("it reads back as another table".to_owned()));
+        }
+        Ok(_) => {}
+    }
+    if table.is_empty() || !proof.faults.is_empty() {
+        return Ok(proof);
+    }
+    probe(backend, &rules, table, release, cells, &mut proof)?;
+    if proof.faults.is_empty() {
+        let calls: Vec<Call> = cells.iter().map(|cell| call(*cell)).collect();
+        let outcomes = backend.probe(&rules, &calls)?;
+        proof.used = calls.len();
+        let wrong = calls.into_iter().zip(outcomes).filter(|(_, outcome)| *outcome != Outcome::Right);
+        proof.faults.extend(wrong.map(|(call, outcome)| Fault::Unusable { call, outcome }));
+    }
+    Ok(proof)
+}
+
+fn probe(
+    backend: &mut dyn Backend,
+    rules: &Path,
+    table: &RuleTable,
+    release: Release,
+    cells: &[Cell],
+    proof: &mut Proof,
+) -> Result<(), RunnerError> {
+    let mut board = classic::checkerboard(table);
+    let calls = calls(&board, table, release, cells);
+    for (collective, _) in table.collectives() {
+        // Calls that are all expected to succeed would succeed without the file as well.
+        if !calls.iter().any(|call| call.collective == collective && errs(&board, release, call)) {
+            board.invert(collective);
+        }
+    }
+    let copy =
+        copy(rules, &board.file().to_string()).map_err(|cause| RunnerError::Rules { path: rules.to_owned(), cause })?;
+    let outcomes = backend.probe(copy.path(), &calls)?;
+    proof.probed = calls.len();
+    if !outcomes.iter().any(|outcome| matches!(outcome, Outcome::Refused(_) | Outcome::Mixed(_))) {
+        proof.faults.push(Fault::NotAccepted);
+        return Ok(());
+    }
+    for (call, outcome) in calls.into_iter().zip(outcomes) {
+        let obeyed = match outcome {
+            Outcome::Refused(_) => errs(&board, release, &call),
+            Outcome::Right => !errs(&board, release, &call),
+            Outcome::Wrong | Outcome::Mixed(_) => false,
+        };
+        if !obeyed {
+            proof.faults.push(Fault::WrongRule { call, outcome });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a call must fail under the copy.
+fn errs(board: &Checkerboard, release: Release, call: &Call) -> bool {
+    let bytes = lookup_bytes(release, call.collective, call.ranks, call.bytes, 1);
+    board.errs(call.collective, call.ranks.0.into(), bytes)
+}
+
+/// A file beside the rules file that all ranks can read, under whatever user they run; gone when dropped.
+fn copy(rules: &Path, text: &str) -> io::Result<tempfile::NamedTempFile> {
+    let directory = rules.parent().unwrap_or(Path::new("/"));
+    let mut copy = tempfile::Builder::new().prefix(".collrules-probe-").suffix(".conf").tempfile_in(directory)?;
+    copy.write_all(text.as_bytes())?;
+    copy.flush()?;
+    copy.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+    Ok(copy)
+}
+
+/// The measured cells of the table's collectives, and both sides of every boundary that a job of this size can reach.
+fn calls(board: &Checkerboard, table: &RuleTable, release: Release, cells: &[Cell]) -> Vec<Call> {
+    let largest = cells.iter().map(|cell| cell.ranks.0).max().unwrap_or(2);
+    let mut calls = BTreeSet::new();
+    for (collective, _) in table.collectives() {
+        calls.extend(cells.iter().filter(|cell| cell.collective == collective).map(|cell| call(*cell)));
+        let measured: BTreeSet<Bytes> =
+            cells.iter().filter(|cell| cell.collective == collective).map(|cell| cell.bytes).collect();
+        for edges in board.edges(collective) {
+            // The first size of a block and the last one below it are the two sides of its lower boundary.
+            let sides = [edges.first.saturating_sub(1), edges.first];
+            for ranks in sides.into_iter().filter_map(|ranks| u32::try_from(ranks).ok()) {
+                if (2..=largest).contains(&ranks) {
+                    let sizes = sizes(release, collective, Ranks(ranks), &edges.sizes);
+                    let sizes = measured.iter().copied().chain(sizes);
+                    calls.extend(sizes.map(|bytes| Call { collective, ranks: Ranks(ranks), bytes }));
+                }
+            }
+        }
+    }
+    calls.into_iter().collect()
+}
+
+/// The message sizes just below and just above boundaries given in lookup bytes.
+fn sizes(release: Release, collective: Collective, ranks: Ranks, edges: &[u64]) -> Vec<Bytes> {
+    let Metric::Times(factor) = metric(release, collective, ranks) else { return Vec::new() };
+    let sides = edges.iter().flat_map(|edge| [edge.div_ceil(factor).saturating_sub(1), edge.div_ceil(factor)]);
+    // A call without data returns before any rule is looked at.
+    sides.filter(|bytes| *bytes > 0 && *bytes <= MAX_PROBED.0.min(MAX_BYTES.0)).map(Bytes).collect()
+}
+
+fn call(cell: Cell) -> Call {
+    Call { collective: cell.collective, ranks: cell.ranks, bytes: cell.bytes }
+}

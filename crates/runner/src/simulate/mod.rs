@@ -1,0 +1,159 @@
+//! The backend that computes times from a cost model: no MPI, no clock, the same numbers for the same seed.
+//!
+//! It goes through the same engine, the same run directory and the same analysis as a real campaign, so that the whole
+//! pipeline can be tested where crossovers are known on paper, and tried where there is no cluster.
+
+mod model;
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::path::Path;
+
+use collrules_record::units::Seconds;
+use collrules_record::{Candidate, Plan, Survey};
+use collrules_rules::classic;
+use collrules_rules::metric::lookup_bytes;
+use collrules_rules::{Collective, Release, Version, registry};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+pub use model::{Model, Scenario};
+
+use crate::backend::Backend;
+use crate::engine::{self, Executor, Opened};
+use crate::error::RunnerError;
+use crate::schedule::Visit;
+use crate::wire::{Call, Event, Outcome, Timing};
+
+/// A cluster that exists in formulas only.
+#[derive(Clone, Debug)]
+pub struct Simulation {
+    model: Model,
+    release: Release,
+    slots: u32,
+}
+
+impl Simulation {
+    /// A cluster with so many slots, one per host.
+    pub fn new(scenario: Scenario, release: Release, slots: u32) -> Self {
+        Self { model: Model::new(scenario), release, slots }
+    }
+}
+
+impl Backend for Simulation {
+    fn name(&self) -> &'static str {
+        "simulation"
+    }
+
+    fn survey(&mut self) -> Result<Survey, RunnerError> {
+        let version: Version = format!("{}.0", self.release)
+            .parse()
+            .map_err(|cause| RunnerError::BadLibrary { said: self.release.to_string(), cause })?;
+        let algorithms = Collective::ALL.into_iter().map(|collective| {
+            let listed = registry::algorithms(self.release, collective);
+            (collective, listed.map(|algorithm| (algorithm.id, algorithm.name.to_owned())).collect())
+        });
+        Ok(Survey {
+            library: format!("simulation of Open MPI {}", self.release),
+            version,
+            hosts: (0..self.slots).map(|host| format!("simulated{host}")).collect(),
+            algorithms: algorithms.collect(),
+            preset: BTreeMap::new(),
+            clock_step: Seconds(1e-9),
+        })
+    }
+
+    fn launcher(&self, _plan: &Plan) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn measure(
+        &mut self,
+        plan: &Plan,
+        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+    ) -> Result<(), RunnerError> {
+        if let Some(other) = plan.cells.iter().map(|planned| planned.cell.collective).find(|c| !Model::knows(*c)) {
+            return Err(RunnerError::EmptyGrid(format!("the simulation has no cost model of {other}")));
+        }
+        let mut executor = Computed { model: &self.model, plan, clock: 0.0 };
+        let mut outcome = Ok(());
+        let Ok(()) = engine::run(plan, &mut executor, &mut |event| {
+            if outcome.is_ok() {
+                outcome = report(event);
+            }
+        });
+        outcome
+    }
+
+    fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<Outcome>, RunnerError> {
+        let text = std::fs::read_to_string(rules)?;
+        // A file that the release rejects is no rules file to it, and every call is right.
+        let file = classic::read(&text).ok();
+        let outcome = |call: &Call| {
+            let bytes = lookup_bytes(self.release, call.collective, call.ranks, call.bytes, 1);
+            let served = file.as_ref()?.lookup(self.release, call.collective, call.ranks.0, bytes)?;
+            let known = registry::algorithm(self.release, call.collective, served.choice.algorithm);
+            let exists = served.choice.is_builtin() || known.is_ok();
+            // MPI_ERR_ARG, what Open MPI answers to an algorithm that does not exist.
+            (!exists).then_some(Outcome::Refused(13))
+        };
+        Ok(calls.iter().map(|call| outcome(call).unwrap_or(Outcome::Right)).collect())
+    }
+}
+
+/// Times that pass because they are computed.
+struct Computed<'a> {
+    model: &'a Model,
+    plan: &'a Plan,
+    clock: f64,
+}
+
+impl Executor for Computed<'_> {
+    type Error = Infallible;
+
+    fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<Opened, Infallible> {
+        let planned = &self.plan.cells[cell];
+        (0..planned.candidates.len()).for_each(checking);
+        let round_cost = planned.candidates.iter().map(|c| self.model.seconds(planned.cell, *c)).sum();
+        self.clock += round_cost;
+        Ok(Opened { failed: Vec::new(), round_cost })
+    }
+
+    fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<Timing>>, Infallible> {
+        let planned = &self.plan.cells[visit.cell];
+        let candidates: Vec<Candidate> = visit.candidates.iter().map(|place| planned.candidates[*place]).collect();
+        let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed);
+        // Noise depends on the seed, the cell and the visit alone, not on what was done before.
+        rng.set_stream(1 + ((visit.cell as u64) << 32 | u64::from(visit.visit)));
+        let mut rounds = Vec::with_capacity(visit.rounds as usize);
+        for round in 0..visit.warmup + visit.rounds {
+            // What disturbs the machine in a round disturbs all candidates alike; the rest is each call's own.
+            let common = Model::COMMON_NOISE * normal(&mut rng);
+            let timings: Vec<Timing> = candidates
+                .iter()
+                .map(|candidate| {
+                    let noise = common + Model::OWN_NOISE * normal(&mut rng);
+                    let slowest = self.model.seconds(planned.cell, *candidate) * noise.exp();
+                    [slowest, 0.9 * slowest, 0.95 * slowest]
+                })
+                .collect();
+            self.clock += timings.iter().map(|timing| timing[0]).sum::<f64>();
+            if round >= visit.warmup {
+                rounds.push(timings);
+            }
+        }
+        Ok(rounds)
+    }
+
+    fn elapsed(&self) -> f64 {
+        self.clock
+    }
+}
+
+/// A standard normal variate, by the method of Box and Muller.
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    // In (0, 1], so that the logarithm is finite.
+    let radius = 1.0 - rng.random::<f64>();
+    let angle = rng.random::<f64>() * std::f64::consts::TAU;
+    (-2.0 * radius.ln()).sqrt() * angle.cos()
+}

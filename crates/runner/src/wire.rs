@@ -1,0 +1,134 @@
+//! What controller and worker say to each other: one JSON text per line.
+//!
+//! The controller writes one [`Job`] to the standard input of the job's rank 0. Rank 0 answers on standard output with
+//! [`Event`]s, each on a line that begins with [`MARK`]; other lines are somebody else's output.
+
+use collrules_record::units::{Bytes, Ranks};
+use collrules_record::{Plan, Survey};
+use collrules_rules::Collective;
+use serde::{Deserialize, Serialize};
+
+/// What every event line begins with.
+pub const MARK: &str = "@collrules ";
+
+/// The version of this conversation; both sides must agree exactly.
+pub const PROTOCOL: u32 = 1;
+
+/// What the worker is asked to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// [`PROTOCOL`] of the controller.
+    pub protocol: u32,
+    /// The task.
+    pub task: Task,
+}
+
+/// The tasks of a worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Task {
+    /// Report library, hosts and algorithms.
+    Survey,
+    /// Time the points of a plan.
+    Measure(Plan),
+    /// Make these calls once each and report what they return.
+    Probe(Vec<Call>),
+}
+
+/// A call of a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Call {
+    /// The collective.
+    pub collective: Collective,
+    /// The size of the communicator it is called on.
+    pub ranks: Ranks,
+    /// The message bytes that the caller passes.
+    pub bytes: Bytes,
+}
+
+/// How a call ended, over all its ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Every rank succeeded and has the right data.
+    Right,
+    /// Every rank succeeded, some with wrong data.
+    Wrong,
+    /// Every rank got an error; the largest MPI error class among them.
+    Refused(i32),
+    /// Some ranks got an error, others did not.
+    Mixed(i32),
+}
+
+/// Maximum, minimum and mean over ranks of one call, in seconds.
+pub type Timing = [f64; 3];
+
+/// What the worker reports. Cells and candidates are given by their index in the plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// The job runs.
+    Hello {
+        /// [`PROTOCOL`] of the worker.
+        protocol: u32,
+        /// The number of ranks of the job.
+        ranks: u32,
+    },
+    /// The answer to [`Task::Survey`].
+    Survey(Survey),
+    /// A candidate's first call and check begin: whatever happens next happens to it.
+    Checking {
+        /// The cell.
+        cell: usize,
+        /// The candidate.
+        candidate: usize,
+    },
+    /// A candidate failed its check.
+    Disqualified {
+        /// The cell.
+        cell: usize,
+        /// The candidate.
+        candidate: usize,
+        /// What went wrong.
+        why: String,
+    },
+    /// A visit begins.
+    Visiting {
+        /// The cell.
+        cell: usize,
+    },
+    /// A visit is over.
+    Visited {
+        /// The cell.
+        cell: usize,
+        /// The visit to this cell, from 0.
+        visit: u32,
+        /// The candidates timed.
+        candidates: Vec<usize>,
+        /// Per round, one timing per candidate.
+        rounds: Vec<Vec<Timing>>,
+    },
+    /// A candidate is not timed any more.
+    Dropped {
+        /// The cell.
+        cell: usize,
+        /// The candidate.
+        candidate: usize,
+        /// Why.
+        why: String,
+    },
+    /// Measuring is over.
+    Measured {
+        /// Why, in a sentence.
+        why: String,
+    },
+    /// The answer to [`Task::Probe`], one outcome per call.
+    Probed(Vec<Outcome>),
+    /// The worker cannot go on.
+    Failed {
+        /// What is wrong and what to do.
+        why: String,
+    },
+    /// The job did what it was asked and ends.
+    Bye,
+}

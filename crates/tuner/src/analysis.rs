@@ -1,0 +1,66 @@
+//! The analysis as a whole.
+
+use collrules_record::findings::{CellFinding, Criteria, FORMAT, Findings};
+use collrules_rules::{Release, hazard};
+
+use crate::build::{build, served};
+use crate::cells::by_cell;
+use crate::error::TunerError;
+use crate::observations::Observations;
+use crate::remarks::remarks;
+use crate::verdict::{JudgedCell, judge};
+
+/// Concludes from timings what should replace the builtin, and where.
+///
+/// `source` names what is analysed, for the reader. The same observations give the same findings, in whatever order
+/// their timings are.
+pub fn analyze(
+    observations: &Observations,
+    release: Release,
+    criteria: Criteria,
+    source: &str,
+) -> Result<Findings, TunerError> {
+    check(criteria)?;
+    let statistic = observations.statistic();
+    let cells = judge(by_cell(observations.points()?, observations.disqualified()), statistic, release, criteria);
+    let built = build(&cells, release, criteria);
+    let hazards = hazard::check(&built.table);
+    if !hazards.is_empty() {
+        return Err(TunerError::Hazards(hazards));
+    }
+    let remarks = remarks(&cells, &built, statistic, observations.left_out(), release, criteria);
+    let finding = |cell: JudgedCell| CellFinding {
+        served: served(&built.table, release, &cell),
+        cell: cell.cell,
+        points: cell.points.into_iter().map(|point| point.finding).collect(),
+        disqualified: cell.disqualified,
+        verdict: cell.verdict,
+    };
+    Ok(Findings {
+        format: FORMAT,
+        source: source.to_owned(),
+        statistic,
+        release,
+        criteria,
+        cells: cells.into_iter().map(finding).collect(),
+        crossovers: built.crossovers,
+        table: built.table,
+        remarks,
+    })
+}
+
+fn check(criteria: Criteria) -> Result<(), TunerError> {
+    let Criteria { min_gain, error_rate, level, untested_gain } = criteria;
+    for (name, value, open) in [("the error rate", error_rate, false), ("the confidence level", level, true)] {
+        let fits = if open { value > 0.0 && value < 1.0 } else { (0.0..=1.0).contains(&value) };
+        if !fits {
+            return Err(TunerError::Criteria { name, value, wanted: "between 0 and 1" });
+        }
+    }
+    for (name, value) in [("the smallest gain", min_gain), ("the smallest gain without a test", untested_gain)] {
+        if !(value.is_finite() && value >= 0.0) {
+            return Err(TunerError::Criteria { name, value, wanted: "a share of at least 0, such as 0.03" });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! Candidates that must not be chosen, however fast they are.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use collrules_record::{Candidate, Ranks};
+use collrules_rules::hazard::{self, Hazard};
+use collrules_rules::registry::{self, NonCommutative, UnknownAlgorithm};
+use collrules_rules::steps::Steps;
+use collrules_rules::table::all_builtin;
+use collrules_rules::{Collective, Release, RuleTable};
+
+/// Why a candidate must not be chosen for a collective and a communicator size.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Bar {
+    /// It failed at some message size on that many ranks.
+    Failed,
+    /// Communicators of one process never reach `coll/tuned`.
+    Alone,
+    /// The release does not have it.
+    Unknown(UnknownAlgorithm),
+    /// It gives wrong results, silently, with operations that do not commute.
+    NonCommutative,
+    /// It is an error on so many ranks.
+    Ranks(Ranks),
+    /// A rule for it would break programs.
+    Hazard(Hazard),
+}
+
+/// What keeps a candidate from being chosen for a collective on so many ranks, if anything does.
+///
+/// A candidate that failed at one message size is barred at all of them: what went wrong may depend on the size in
+/// other ways than the grid shows.
+pub(crate) fn bar(
+    release: Release,
+    collective: Collective,
+    ranks: Ranks,
+    candidate: Candidate,
+    failed: &BTreeSet<Candidate>,
+) -> Option<Bar> {
+    let choice = candidate.choice();
+    if choice.is_builtin() {
+        return None;
+    }
+    if failed.contains(&candidate) {
+        return Some(Bar::Failed);
+    }
+    if ranks.0 < 2 {
+        return Some(Bar::Alone);
+    }
+    let algorithm = match registry::algorithm(release, collective, choice.algorithm) {
+        Ok(algorithm) => algorithm,
+        Err(unknown) => return Some(Bar::Unknown(unknown)),
+    };
+    if algorithm.noncommutative == NonCommutative::Unsafe {
+        return Some(Bar::NonCommutative);
+    }
+    if !algorithm.ranks.admits(ranks) {
+        return Some(Bar::Ranks(ranks));
+    }
+    let mut blocks = all_builtin();
+    blocks.set(ranks.0.into(), Some(u64::from(ranks.0) + 1), Steps::constant(choice));
+    let mut alone = RuleTable::new();
+    alone.set(collective, blocks);
+    hazard::check(&alone).into_iter().next().map(Bar::Hazard)
+}
+
+impl fmt::Display for Bar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed => f.write_str("it failed at another message size"),
+            Self::Alone => f.write_str("communicators of one process never reach coll/tuned"),
+            Self::Unknown(unknown) => unknown.fmt(f),
+            Self::NonCommutative => f.write_str(
+                "it gives wrong results for operations that do not commute, and nothing tests for them once a rule \
+                 decides",
+            ),
+            Self::Ranks(ranks) => write!(f, "it is an error on {ranks} ranks"),
+            // A whole sentence, here at the end of another.
+            Self::Hazard(hazard) => f.write_str(hazard.to_string().trim_end_matches('.')),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Timings sorted into cells, and the pairs that are compared.
+
+use std::collections::BTreeMap;
+
+use collrules_record::{Candidate, Cell};
+
+/// One timing of a point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Timing {
+    pub(crate) launch: u32,
+    pub(crate) visit: u32,
+    pub(crate) round: u32,
+    /// Positive.
+    pub(crate) seconds: f64,
+}
+
+/// The timings of one candidate in one cell, in the order in which they were taken.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Series {
+    pub(crate) candidate: Candidate,
+    pub(crate) timings: Vec<Timing>,
+}
+
+/// Two timings that were taken side by side.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pair {
+    pub(crate) launch: u32,
+    pub(crate) visit: u32,
+    /// Natural logarithm of builtin time over candidate time: positive where the candidate is faster.
+    pub(crate) log_gain: f64,
+}
+
+/// What was timed in one cell.
+#[derive(Clone, Debug)]
+pub(crate) struct CellTimings {
+    pub(crate) cell: Cell,
+    /// The builtin first, if it was timed, then by candidate.
+    pub(crate) series: Vec<Series>,
+    /// Candidates that failed, with the reason.
+    pub(crate) disqualified: Vec<(Candidate, String)>,
+}
+
+impl Timing {
+    fn turn(&self) -> (u32, u32, u32) {
+        (self.launch, self.visit, self.round)
+    }
+}
+
+impl Series {
+    pub(crate) fn new(candidate: Candidate, mut timings: Vec<Timing>) -> Self {
+        // Runs are written in this order, and sorting sorted timings costs next to nothing.
+        timings.sort_by_key(Timing::turn);
+        Self { candidate, timings }
+    }
+
+    /// The times in seconds.
+    pub(crate) fn seconds(&self) -> Vec<f64> {
+        self.timings.iter().map(|timing| timing.seconds).collect()
+    }
+
+    /// Pairs this candidate with the builtin wherever both took a turn in the same round.
+    pub(crate) fn pairs(&self, builtin: &Series) -> Vec<Pair> {
+        let mut pairs = Vec::with_capacity(self.timings.len());
+        let mut reference = builtin.timings.iter().peekable();
+        for timing in &self.timings {
+            while reference.next_if(|other| other.turn() < timing.turn()).is_some() {}
+            if let Some(other) = reference.next_if(|other| other.turn() == timing.turn()) {
+                let log_gain = (other.seconds / timing.seconds).ln();
+                pairs.push(Pair { launch: timing.launch, visit: timing.visit, log_gain });
+            }
+        }
+        pairs
+    }
+}
+
+impl CellTimings {
+    /// The builtin's timings.
+    pub(crate) fn builtin(&self) -> Option<&Series> {
+        self.series.first().filter(|series| series.candidate == Candidate::Builtin)
+    }
+
+    /// Whether the builtin itself failed, which leaves nothing to compare with.
+    pub(crate) fn builtin_failed(&self) -> bool {
+        self.disqualified.iter().any(|(candidate, _)| *candidate == Candidate::Builtin)
+    }
+}
+
+/// Sorts points into cells, by collective, communicator size and message size. Cells in which everything failed before
+/// it was timed are cells as well.
+pub(crate) fn by_cell(
+    points: Vec<(Cell, Series)>,
+    disqualified: &BTreeMap<(Cell, Candidate), String>,
+) -> Vec<CellTimings> {
+    let mut cells: BTreeMap<Cell, CellTimings> = BTreeMap::new();
+    let empty = |cell| CellTimings { cell, series: Vec::new(), disqualified: Vec::new() };
+    for (cell, series) in points {
+        cells.entry(cell).or_insert_with(|| empty(cell)).series.push(series);
+    }
+    for ((cell, candidate), why) in disqualified {
+        cells.entry(*cell).or_insert_with(|| empty(*cell)).disqualified.push((*candidate, why.clone()));
+    }
+    for cell in cells.values_mut() {
+        cell.series.sort_unstable_by_key(|series| series.candidate);
+    }
+    cells.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_rules::Choice;
+
+    use super::*;
+
+    fn series(candidate: Candidate, timings: &[(u32, u32, u32, f64)]) -> Series {
+        let timing = |(launch, visit, round, seconds): &(u32, u32, u32, f64)| Timing {
+            launch: *launch,
+            visit: *visit,
+            round: *round,
+            seconds: *seconds,
+        };
+        Series::new(candidate, timings.iter().map(timing).collect())
+    }
+
+    #[test]
+    fn only_timings_of_one_round_are_paired() {
+        let builtin = series(Candidate::Builtin, &[(1, 0, 0, 8.0), (0, 0, 0, 2.0), (0, 0, 1, 4.0), (0, 1, 1, 6.0)]);
+        let chosen = Candidate::Tuned(Choice::plain(1));
+        let candidate = series(chosen, &[(0, 0, 1, 1.0), (0, 0, 2, 1.0), (0, 1, 0, 1.0), (1, 0, 0, 4.0)]);
+        let pairs = candidate.pairs(&builtin);
+        let expected = [(0, 0, 4.0f64.ln()), (1, 0, 2.0f64.ln())];
+        assert_eq!(pairs.iter().map(|pair| (pair.launch, pair.visit, pair.log_gain)).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_timing_is_paired_once() {
+        let builtin = series(Candidate::Builtin, &[(0, 0, 0, 2.0), (0, 0, 0, 3.0)]);
+        let candidate = series(Candidate::Tuned(Choice::plain(1)), &[(0, 0, 0, 1.0)]);
+        assert_eq!(candidate.pairs(&builtin).len(), 1);
+    }
+}

@@ -1,0 +1,86 @@
+//! Where, between two measured message sizes, the choice changes.
+
+use collrules_record::{Bytes, Candidate};
+use collrules_rules::Choice;
+
+use crate::verdict::JudgedCell;
+
+/// The message bytes from which on the upper cell's choice is made.
+///
+/// Between neighbouring sizes of the grid times are taken as affine in the message size (Hockney's model), so that
+/// the difference of two candidates is as well. The boundary is the smallest size beyond the lower one at which the
+/// choice above takes at most as long as the choice below. It is the upper size itself where the medians do not cross
+/// in between, because the verdicts differ by significance alone, or where a median is missing: what was shown for a
+/// measured size is not stretched without a reason.
+pub(crate) fn boundary(lower: &JudgedCell, upper: &JudgedCell, below: Choice, above: Choice) -> Bytes {
+    let bracket = (lower.cell.bytes, upper.cell.bytes);
+    let lead = |cell: &JudgedCell| {
+        let seconds = |choice| cell.point(Candidate::of(choice)).map(|finding| finding.time.point);
+        Some(seconds(above)? - seconds(below)?)
+    };
+    lead(lower).zip(lead(upper)).and_then(|leads| crossing(bracket, leads)).unwrap_or(bracket.1)
+}
+
+/// The smallest whole size in `(low, high]` at which a difference that is affine in the size, and positive at the low
+/// end, is zero or less; none where it is not.
+fn crossing((low, high): (Bytes, Bytes), (at_low, at_high): (f64, f64)) -> Option<Bytes> {
+    if !(at_low > 0.0 && at_high <= 0.0) {
+        return None;
+    }
+    let span = high.0.checked_sub(low.0).filter(|span| *span > 0)?;
+    let exact = span as f64 * (at_low / (at_low - at_high));
+    // A crossing at a whole size is that size, whatever the last bits say.
+    let nearest = exact.round();
+    let offset = if (exact - nearest).abs() <= 1e-9 * span as f64 { nearest } else { exact.ceil() };
+    Some(Bytes(low.0 + (offset as u64).clamp(1, span)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(low: u64, high: u64, at_low: f64, at_high: f64) -> Option<u64> {
+        crossing((Bytes(low), Bytes(high)), (at_low, at_high)).map(|bytes| bytes.0)
+    }
+
+    /// The difference is `d(m) = 3 - (m - 1000) / 100`, zero at m = 1300.
+    #[test]
+    fn a_crossing_at_a_whole_size_is_exact() {
+        assert_eq!(at(1000, 2000, 3.0, -7.0), Some(1300));
+    }
+
+    /// The difference is `d(m) = 1 - (m - 4) 5/12`, zero at m = 6.4, so that 7 is the first size that is no worse.
+    #[test]
+    fn a_crossing_between_sizes_belongs_to_the_next() {
+        assert_eq!(at(4, 16, 1.0, -4.0), Some(7));
+    }
+
+    #[test]
+    fn without_a_crossing_there_is_no_size() {
+        assert_eq!(at(4, 8, -1.0, -2.0), None);
+        assert_eq!(at(4, 8, 2.0, 1.0), None);
+        assert_eq!(at(4, 8, 0.0, 0.0), None);
+        assert_eq!(at(4, 8, -1.0, 1.0), None);
+        assert_eq!(at(4, 8, f64::NAN, -1.0), None);
+        assert_eq!(at(8, 8, 1.0, -1.0), None);
+    }
+
+    #[test]
+    fn a_crossing_at_an_end_stays_inside() {
+        assert_eq!(at(4, 8, 1.0, 0.0), Some(8));
+        assert_eq!(at(4, 8, 1e-12, -1.0), Some(5));
+    }
+
+    proptest! {
+        #[test]
+        fn a_crossing_lies_in_its_bracket(
+            low in 0u64..1 << 40, span in 1u64..1 << 40, a in 0.0f64..9.0, b in 0.0f64..9.0,
+        ) {
+            if let Some(size) = at(low, low + span, a, -b) {
+                prop_assert!(size > low && size <= low + span);
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! What can go wrong between timings and findings.
+
+use collrules_rules::hazard::Hazard;
+
+/// Why an analysis has no result. Poor data is no error: it leaves the builtin in place, and remarks say so.
+#[derive(Debug, thiserror::Error)]
+pub enum TunerError {
+    /// The samples are of another format or version.
+    #[error("the samples begin with `{found}` instead of `# collrules samples 1.0`; write them with this version")]
+    Format {
+        /// The first line.
+        found: String,
+    },
+    /// The samples are no table, or a cell of the table is not what its column holds.
+    #[error("the samples do not read: {0}")]
+    Samples(String),
+    /// A criterion that no analysis can use.
+    #[error("{name} is {value}; it has to be {wanted}")]
+    Criteria {
+        /// The criterion.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+        /// What would do.
+        wanted: &'static str,
+    },
+    /// The rules found would break programs. Candidates are chosen so that this cannot happen.
+    #[error("collrules made rules that must not be written, please report this: {}", list(.0))]
+    Hazards(Vec<Hazard>),
+}
+
+fn list(hazards: &[Hazard]) -> String {
+    hazards.iter().map(Hazard::to_string).collect::<Vec<_>>().join(" ")
+}

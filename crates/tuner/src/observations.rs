@@ -1,0 +1,256 @@
+//! Timings as columns, read from the samples of a run or taken from a foreign table. The only module with polars.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::Cursor;
+use std::sync::Arc;
+
+use collrules_record::findings::Statistic;
+use collrules_record::import::Timing as TableTiming;
+use collrules_record::sample::{COLUMNS, Ended};
+use collrules_record::{Bytes, Candidate, Cell, Ranks};
+use collrules_rules::Collective;
+use polars::prelude::*;
+
+use crate::cells::{Series, Timing};
+use crate::error::TunerError;
+
+/// What an analysis starts from.
+///
+/// The frame has the columns collective (id), comm_size, message_bytes, candidate (text, stored once per candidate),
+/// launch, visit, round and seconds, without nulls; every time is positive.
+#[derive(Clone, Debug)]
+pub struct Observations {
+    frame: DataFrame,
+    disqualified: BTreeMap<(Cell, Candidate), String>,
+    statistic: Statistic,
+    left_out: usize,
+}
+
+/// What `coll/tuned` sees of a call, and how it is carried out.
+const POINT: [&str; 4] = ["collective", "comm_size", "message_bytes", "candidate"];
+
+impl Observations {
+    /// Reads a samples file: one call per line, the slowest rank.
+    ///
+    /// A last line that was torn in the middle of writing is left out, as are times that are not positive.
+    pub fn from_samples(text: &str) -> Result<Self, TunerError> {
+        check_format(text)?;
+        let rows = read_rows(without_torn_line(text))?;
+        let ended = rows.column("ended")?.is_not_null();
+        let disqualified = disqualified(&rows.filter(&ended)?)?;
+        let timings = rows.filter(&!ended)?;
+        let collective = collective_ids(timings.column("collective")?)?;
+        let seconds = timings.column("max_s")?.clone().with_name("seconds".into());
+        let mut columns = vec![collective];
+        for name in ["comm_size", "message_bytes", "candidate", "launch", "visit", "round"] {
+            columns.push(timings.column(name)?.clone());
+        }
+        columns.push(seconds);
+        Self::new(DataFrame::new(timings.height(), columns)?, disqualified, Statistic::RankMaximum)
+    }
+
+    /// Takes the timings of a foreign table: one value per launch, averaged over calls and ranks.
+    pub fn from_timings(timings: &[TableTiming]) -> Result<Self, TunerError> {
+        let mut texts = HashMap::new();
+        for timing in timings {
+            texts.entry(timing.candidate).or_insert_with(|| timing.candidate.to_string());
+        }
+        let candidates = timings.iter().map(|timing| texts.get(&timing.candidate).map(String::as_str));
+        let candidates = Categorical32Chunked::from_str_iter("candidate".into(), text_once(), candidates)?;
+        let column = |name: &str, value: fn(&TableTiming) -> u32| {
+            UInt32Chunked::from_iter_values(name.into(), timings.iter().map(value)).into_column()
+        };
+        let bytes = timings.iter().map(|timing| timing.cell.bytes.0);
+        let seconds = timings.iter().map(|timing| timing.time.0);
+        let columns = vec![
+            column("collective", |timing| timing.cell.collective.id()),
+            column("comm_size", |timing| timing.cell.ranks.0),
+            UInt64Chunked::from_iter_values("message_bytes".into(), bytes).into_column(),
+            candidates.into_series().into_column(),
+            column("launch", |timing| timing.launch),
+            column("visit", |_| 0),
+            column("round", |_| 0),
+            Float64Chunked::from_iter_values("seconds".into(), seconds).into_column(),
+        ];
+        Self::new(DataFrame::new(timings.len(), columns)?, BTreeMap::new(), Statistic::RankAverage)
+    }
+
+    /// The number of timings.
+    pub fn len(&self) -> usize {
+        self.frame.height()
+    }
+
+    /// Whether there is no timing at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What one timing is.
+    pub fn statistic(&self) -> Statistic {
+        self.statistic
+    }
+
+    /// The number of timings that were left out because they are not positive.
+    pub(crate) fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    /// Points that failed, with the first reason.
+    pub(crate) fn disqualified(&self) -> &BTreeMap<(Cell, Candidate), String> {
+        &self.disqualified
+    }
+
+    /// The timings of each point, in no particular order of points.
+    pub(crate) fn points(&self) -> Result<Vec<(Cell, Series)>, TunerError> {
+        let (collective, ranks) = (self.whole("collective")?, self.whole("comm_size")?);
+        let (launch, visit, round) = (self.whole("launch")?, self.whole("visit")?, self.whole("round")?);
+        let bytes = self.frame.column("message_bytes")?.u64()?.cont_slice()?;
+        let seconds = self.frame.column("seconds")?.f64()?.cont_slice()?;
+        let candidates = self.frame.column("candidate")?.cat32()?;
+        let timing = |row: IdxSize| {
+            let row = row as usize;
+            Timing { launch: launch[row], visit: visit[row], round: round[row], seconds: seconds[row] }
+        };
+        let groups = self.frame.group_by(POINT)?.into_groups();
+        let point = |group: GroupsIndicator<'_>| {
+            let first = group.first() as usize;
+            let cell = Cell {
+                collective: Collective::from_id(collective[first])
+                    .ok_or_else(|| TunerError::Samples(format!("there is no collective {}", collective[first])))?,
+                ranks: Ranks(ranks[first]),
+                bytes: Bytes(bytes[first]),
+            };
+            let text = candidates.physical().get(first).and_then(|code| candidates.get_mapping().cat_to_str(code));
+            let timings = match group {
+                GroupsIndicator::Idx((_, rows)) => rows.iter().map(|row| timing(*row)).collect(),
+                GroupsIndicator::Slice([start, count]) => (start..start + count).map(timing).collect(),
+            };
+            Ok((cell, Series::new(parse(text.unwrap_or_default())?, timings)))
+        };
+        groups.iter().map(point).collect()
+    }
+
+    fn new(
+        frame: DataFrame,
+        disqualified: BTreeMap<(Cell, Candidate), String>,
+        statistic: Statistic,
+    ) -> Result<Self, TunerError> {
+        if let Some(column) = frame.columns().iter().find(|column| column.null_count() > 0) {
+            let message = format!("a line has neither an end nor a value in column {}", column.name());
+            return Err(TunerError::Samples(message));
+        }
+        let seconds = frame.column("seconds")?.f64()?;
+        let usable: BooleanChunked = seconds.into_no_null_iter().map(|s| Some(s.is_finite() && s > 0.0)).collect();
+        let mut timings = if usable.all() { frame.clone() } else { frame.filter(&usable)? };
+        timings.rechunk_mut();
+        Ok(Self { left_out: frame.height() - timings.height(), frame: timings, disqualified, statistic })
+    }
+
+    fn whole(&self, name: &str) -> Result<&[u32], TunerError> {
+        Ok(self.frame.column(name)?.u32()?.cont_slice()?)
+    }
+}
+
+impl From<PolarsError> for TunerError {
+    fn from(error: PolarsError) -> Self {
+        // Further paragraphs are advice on options of polars.
+        let text = error.to_string();
+        Self::Samples(text.split("\n\n").next().unwrap_or_default().to_owned())
+    }
+}
+
+/// Text of which every value is stored once: samples repeat a few candidates millions of times.
+fn text_once() -> DataType {
+    DataType::from_categories(Categories::random("collrules".into(), CategoricalPhysical::U32))
+}
+
+/// Any minor version of format 1: a minor version only adds columns.
+fn check_format(text: &str) -> Result<(), TunerError> {
+    let first = text.lines().next().unwrap_or_default();
+    let version = first.strip_prefix("# collrules samples ").and_then(|version| version.split_once('.'));
+    match version {
+        Some(("1", _)) => Ok(()),
+        _ => Err(TunerError::Format { found: first.chars().take(60).collect() }),
+    }
+}
+
+/// The text without a last line that lacks its newline and its last columns.
+fn without_torn_line(text: &str) -> &str {
+    let start = text.rfind('\n').map_or(0, |newline| newline + 1);
+    let last = &text[start..];
+    let whole = last.matches(',').count() >= COLUMNS.len() - 1 && last.matches('"').count().is_multiple_of(2);
+    if last.is_empty() || whole { text } else { &text[..start] }
+}
+
+fn read_rows(text: &str) -> Result<DataFrame, TunerError> {
+    let types = COLUMNS.map(|name| {
+        let kind = match name {
+            "launch" | "visit" | "round" | "comm_size" => DataType::UInt32,
+            "message_bytes" => DataType::UInt64,
+            "max_s" | "min_s" | "mean_s" => DataType::Float64,
+            "collective" | "candidate" => text_once(),
+            _ => DataType::String,
+        };
+        Field::new(name.into(), kind)
+    });
+    let rows = CsvReadOptions::default()
+        .with_has_header(true)
+        .with_schema_overwrite(Some(Arc::new(Schema::from_iter(types))))
+        .with_infer_schema_length(Some(0))
+        .map_parse_options(|options| options.with_comment_prefix(Some("#")))
+        .into_reader_with_file_handle(Cursor::new(text.as_bytes()))
+        .finish()?;
+    let missing = COLUMNS.into_iter().find(|name| rows.column(name).is_err());
+    missing.map_or(Ok(rows), |name| Err(TunerError::Samples(format!("there is no column {name}"))))
+}
+
+fn collective_ids(names: &Column) -> Result<Column, TunerError> {
+    let names = names.cat32()?;
+    let mut known: HashMap<u32, u32> = HashMap::new();
+    let mut ids = Vec::with_capacity(names.len());
+    for code in names.physical().iter() {
+        let code = code.ok_or_else(|| TunerError::Samples("a line names no collective".to_owned()))?;
+        let id = match known.get(&code) {
+            Some(id) => *id,
+            None => {
+                let id = collective(names.get_mapping().cat_to_str(code).unwrap_or_default())?.id();
+                known.insert(code, id);
+                id
+            }
+        };
+        ids.push(id);
+    }
+    Ok(UInt32Chunked::from_vec("collective".into(), ids).into_column())
+}
+
+fn disqualified(rows: &DataFrame) -> Result<BTreeMap<(Cell, Candidate), String>, TunerError> {
+    let (collectives, candidates) = (rows.column("collective")?.cat32()?, rows.column("candidate")?.cat32()?);
+    let (ranks, bytes) = (rows.column("comm_size")?.u32()?, rows.column("message_bytes")?.u64()?);
+    let mut found = BTreeMap::new();
+    for (row, ended) in rows.column("ended")?.str()?.iter().enumerate() {
+        let ended: Ended = ended.unwrap_or_default().parse().map_err(to_samples_error)?;
+        let Ended::Disqualified(why) = ended else { continue };
+        let name = |column: &Categorical32Chunked| {
+            let code = column.physical().get(row);
+            code.and_then(|code| column.get_mapping().cat_to_str(code)).unwrap_or_default().to_owned()
+        };
+        let (Some(ranks), Some(bytes)) = (ranks.get(row), bytes.get(row)) else {
+            return Err(TunerError::Samples(format!("the disqualified point `{why}` lacks its sizes")));
+        };
+        let cell = Cell { collective: collective(&name(collectives))?, ranks: Ranks(ranks), bytes: Bytes(bytes) };
+        found.entry((cell, parse(&name(candidates))?)).or_insert(why);
+    }
+    Ok(found)
+}
+
+fn collective(name: &str) -> Result<Collective, TunerError> {
+    name.parse().map_err(to_samples_error)
+}
+
+fn parse(candidate: &str) -> Result<Candidate, TunerError> {
+    candidate.parse().map_err(to_samples_error)
+}
+
+fn to_samples_error(error: impl std::error::Error) -> TunerError {
+    TunerError::Samples(error.to_string())
+}

@@ -1,0 +1,186 @@
+//! What the reader has to know about the data or the rules, in whole sentences.
+
+use std::collections::BTreeMap;
+
+use collrules_record::findings::{Criteria, Statistic};
+use collrules_record::{Bytes, Candidate};
+use collrules_rules::registry::describe;
+use collrules_rules::{Collective, Release};
+
+use crate::build::{Built, one_choice};
+use crate::evidence::LEAST_VISITS;
+use crate::verdict::{JudgedCell, JudgedPoint, Shortfall, percent};
+
+/// Remarks on data, candidates and rules, in this order.
+pub(crate) fn remarks(
+    cells: &[JudgedCell],
+    built: &Built,
+    statistic: Statistic,
+    left_out: usize,
+    release: Release,
+    criteria: Criteria,
+) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if left_out > 0 {
+        remarks.push(format!("{} left out because they are zero, negative or not a number.", timings(left_out)));
+    }
+    if statistic == Statistic::RankAverage && !cells.is_empty() {
+        remarks.push(
+            "The timings are averages over ranks and calls, which hide the slowest rank and the spread.".to_owned(),
+        );
+    }
+    remarks.extend(untested(cells, statistic, criteria));
+    remarks.extend(without_builtin(cells));
+    remarks.extend(failures(cells, release));
+    remarks.extend(barred(cells, release));
+    remarks.extend(one_choice_rules(cells, built, release));
+    if !built.table.is_empty() {
+        remarks.push(
+            "Communicator sizes that were not measured, and message sizes beyond the measured ones, are left to the \
+             builtin unless a remark says otherwise."
+                .to_owned(),
+        );
+    }
+    remarks
+}
+
+/// How many points seem faster on too few visits for a test, and what was made of them.
+fn untested(cells: &[JudgedCell], statistic: Statistic, criteria: Criteria) -> Option<String> {
+    let promising = |point: &&JudgedPoint| point.finding.gain.is_some_and(|gain| gain.point >= 1.0 + criteria.min_gain);
+    let compared = || cells.iter().flat_map(|cell| &cell.points).filter(promising);
+    let all = compared().count();
+    let untested = compared().filter(|point| point.finding.p_value.is_none()).count();
+    let consequence = match statistic {
+        Statistic::RankMaximum => "they keep the builtin".to_owned(),
+        Statistic::RankAverage => {
+            let gain = percent(criteria.untested_gain);
+            format!("they replace the builtin only where they gain at least {gain} in every launch at hand")
+        }
+    };
+    let unit = match statistic {
+        Statistic::RankMaximum => "visits",
+        Statistic::RankAverage => "launches",
+    };
+    (untested > 0).then(|| {
+        format!(
+            "Of {all} comparisons in which a candidate seems to gain at least {}, {untested} rest on fewer than \
+             {LEAST_VISITS} {unit}, and no test is possible; {consequence}.",
+            percent(criteria.min_gain),
+        )
+    })
+}
+
+/// Cells that cannot be judged because the builtin's time is missing.
+fn without_builtin(cells: &[JudgedCell]) -> Vec<String> {
+    let missing = |cell: &&JudgedCell| {
+        let failed = cell.disqualified.iter().any(|(candidate, _)| *candidate == Candidate::Builtin);
+        !failed && cell.point(Candidate::Builtin).is_none()
+    };
+    let mut remarks = Vec::new();
+    for block in cells.chunk_by(|a, b| a.cell.collective == b.cell.collective) {
+        let lacking: Vec<&JudgedCell> = block.iter().filter(missing).collect();
+        if let Some(first) = lacking.first() {
+            let others = and_others(lacking.len() - 1, "cell");
+            let cell = first.cell;
+            remarks
+                .push(format!("The builtin was not timed for {cell}{others}, so that nothing can replace it there."));
+        }
+    }
+    remarks
+}
+
+/// Candidates that failed, by collective and communicator size.
+fn failures(cells: &[JudgedCell], release: Release) -> Vec<String> {
+    let mut failed: BTreeMap<_, Vec<(Bytes, &str)>> = BTreeMap::new();
+    for cell in cells {
+        for (candidate, why) in &cell.disqualified {
+            let key = (cell.cell.collective, cell.cell.ranks, *candidate);
+            failed.entry(key).or_default().push((cell.cell.bytes, why));
+        }
+    }
+    let mut remarks = Vec::new();
+    for ((collective, ranks, candidate), sizes) in failed {
+        let (bytes, why) = sizes[0];
+        let at = if collective.has_sizes() { format!(" at {bytes}") } else { String::new() };
+        let others = and_others(sizes.len() - 1, "message size");
+        let consequence = match candidate {
+            Candidate::Builtin => "nothing can be compared with it there".to_owned(),
+            Candidate::Tuned(_) => format!("it is not chosen for any call on {ranks} ranks"),
+        };
+        let name = name(release, collective, candidate);
+        remarks.push(format!(
+            "The {collective} candidate {name} failed on {ranks} ranks{at}{others} ({why}), so that {consequence}."
+        ));
+    }
+    remarks
+}
+
+/// Candidates that were better than the builtin and must not be chosen for another reason than a failure.
+fn barred(cells: &[JudgedCell], release: Release) -> Vec<String> {
+    let mut barred: BTreeMap<_, usize> = BTreeMap::new();
+    for cell in cells {
+        for point in &cell.points {
+            // Failures have a remark of their own, whether or not the candidate was fast.
+            if let Some(Shortfall::Barred(bar)) = point.shortfall.as_ref().filter(|short| !short.is_failure()) {
+                let key = (cell.cell.collective, point.finding.candidate, bar.to_string());
+                *barred.entry(key).or_default() += 1;
+            }
+        }
+    }
+    let remark = |((collective, candidate, why), count)| {
+        let cells = if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") };
+        let name = name(release, collective, candidate);
+        format!("The {collective} candidate {name} is better than the builtin in {cells} but is not chosen: {why}.")
+    };
+    barred.into_iter().map(remark).collect()
+}
+
+/// What follows from having one choice per communicator size.
+fn one_choice_rules(cells: &[JudgedCell], built: &Built, release: Release) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for block in cells.chunk_by(|a, b| a.cell.collective == b.cell.collective) {
+        let collective = block[0].cell.collective;
+        let ruled = built.table.collectives().any(|(other, _)| other == collective);
+        if ruled && collective.has_sizes() && one_choice(release, &block[0]) {
+            let reason = match collective {
+                Collective::Scatter | Collective::Gather => {
+                    "ranks may see different sizes of the same call and must not run different algorithms"
+                }
+                _ => "Open MPI does not look at the message size when it picks one",
+            };
+            remarks.push(format!(
+                "A {collective} rule also applies to message sizes outside the measured ones, because {reason}."
+            ));
+        }
+        let overruled = built.overruled.iter().filter(|(other, _)| *other == collective);
+        let ranks: Vec<String> = overruled.map(|(_, ranks)| ranks.to_string()).collect();
+        if !ranks.is_empty() {
+            remarks.push(format!(
+                "On {} ranks {collective} keeps the builtin although candidates are better at some message sizes: all \
+                 sizes have to share one choice, and no candidate is better in the mean and slower nowhere.",
+                ranks.join(", ")
+            ));
+        }
+    }
+    remarks
+}
+
+/// A candidate as people know it, with the exact choice behind it.
+fn name(release: Release, collective: Collective, candidate: Candidate) -> String {
+    match candidate {
+        Candidate::Builtin => "builtin".to_owned(),
+        Candidate::Tuned(choice) => format!("{} ({choice})", describe(release, collective, choice)),
+    }
+}
+
+fn timings(count: usize) -> String {
+    if count == 1 { "1 timing was".to_owned() } else { format!("{count} timings were") }
+}
+
+fn and_others(count: usize, what: &str) -> String {
+    match count {
+        0 => String::new(),
+        1 => format!(" and 1 other {what}"),
+        _ => format!(" and {count} other {what}s"),
+    }
+}

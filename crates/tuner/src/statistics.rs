@@ -1,0 +1,17 @@
+//! Rank tests and the correction for many of them. Pure functions of numbers: nothing here knows about collectives.
+
+mod false_discovery;
+mod mann_whitney;
+mod ranks;
+mod signed_rank;
+
+pub use false_discovery::adjust;
+pub use mann_whitney::mann_whitney;
+pub use signed_rank::signed_rank;
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+/// `P(Z <= z)` of the standard normal distribution; 1 where z is not a number because nothing varies.
+fn normal_cdf(z: f64) -> f64 {
+    if z.is_nan() { 1.0 } else { Normal::standard().cdf(z) }
+}

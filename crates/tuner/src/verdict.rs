@@ -1,0 +1,232 @@
+//! From evidence to a verdict per cell.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use collrules_record::estimate::Estimate;
+use collrules_record::findings::{Criteria, PointFinding, Statistic, Verdict};
+use collrules_record::{Candidate, Cell};
+use collrules_rules::{Choice, Release};
+
+use crate::bars::{Bar, bar};
+use crate::cells::CellTimings;
+use crate::evidence::{Evidence, LEAST_VISITS, weigh};
+use crate::statistics::adjust;
+
+/// What keeps a candidate from replacing the builtin, in the order in which it is asked: a later one is nearer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Shortfall {
+    /// It is the builtin, or the two were never timed side by side.
+    NoGain,
+    /// The builtin is at least as fast.
+    NotFaster,
+    /// The gain is below the threshold.
+    SmallGain,
+    /// Single calls, and too few of them for a test.
+    FewVisits,
+    /// No test is possible, and the gain is below what is asked for instead.
+    SmallUntestedGain,
+    /// The test or the interval allows that there is no gain.
+    NotSignificant,
+    /// It must not be chosen.
+    Barred(Bar),
+}
+
+/// A point with what keeps it from replacing the builtin, if anything does.
+#[derive(Clone, Debug)]
+pub(crate) struct JudgedPoint {
+    pub(crate) finding: PointFinding,
+    pub(crate) shortfall: Option<Shortfall>,
+}
+
+/// A cell with its verdict.
+#[derive(Clone, Debug)]
+pub(crate) struct JudgedCell {
+    pub(crate) cell: Cell,
+    /// The builtin first, if it was timed, then by candidate.
+    pub(crate) points: Vec<JudgedPoint>,
+    pub(crate) disqualified: Vec<(Candidate, String)>,
+    pub(crate) verdict: Verdict,
+}
+
+/// Judges all cells, which are ordered by collective and communicator size.
+///
+/// The q values take every test of the analysis into account, those of candidates that are not chosen in the end too.
+pub(crate) fn judge(
+    cells: Vec<CellTimings>,
+    statistic: Statistic,
+    release: Release,
+    criteria: Criteria,
+) -> Vec<JudgedCell> {
+    let evidence: Vec<Vec<Evidence>> = cells.iter().map(|cell| weigh(cell, statistic, criteria)).collect();
+    let p_values: Vec<f64> = evidence.iter().flatten().filter_map(|evidence| evidence.p_value).collect();
+    let mut q_values = adjust(&p_values).into_iter();
+    let mut evidence = evidence.into_iter();
+    let mut judged = Vec::with_capacity(cells.len());
+    for block in cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
+        let failures = block.iter().flat_map(|cell| &cell.disqualified).map(|(candidate, _)| *candidate);
+        let failed: BTreeSet<Candidate> = failures.collect();
+        let mut bars: BTreeMap<Candidate, Option<Bar>> = BTreeMap::new();
+        for cell in block {
+            let Cell { collective, ranks, .. } = cell.cell;
+            let mut judge_point = |evidence: Evidence| {
+                let q_value = evidence.p_value.and_then(|_| q_values.next());
+                let bar = bars
+                    .entry(evidence.candidate)
+                    .or_insert_with(|| bar(release, collective, ranks, evidence.candidate, &failed));
+                let shortfall = shortfall(&evidence, q_value, bar.as_ref(), statistic, criteria);
+                JudgedPoint { finding: evidence.into_finding(q_value), shortfall }
+            };
+            let points = evidence.next().unwrap_or_default().into_iter().map(&mut judge_point).collect();
+            let verdict = Verdict::Keep { why: String::new() };
+            judged.push(JudgedCell { cell: cell.cell, points, disqualified: cell.disqualified.clone(), verdict });
+        }
+        let start = judged.len() - block.len();
+        decide(&mut judged[start..], criteria);
+    }
+    judged
+}
+
+impl Evidence {
+    fn into_finding(self, q_value: Option<f64>) -> PointFinding {
+        let Self { candidate, time, gain, p_value, .. } = self;
+        PointFinding { candidate, time, gain, p_value, q_value }
+    }
+}
+
+/// What keeps a candidate from replacing the builtin.
+///
+/// With a test: q within the error rate, the gain at the threshold, its interval above 1. A
+/// table of averages without enough launches for a test can convince by a larger gain in each of its launches; single
+/// calls, which scatter far more, cannot.
+fn shortfall(
+    evidence: &Evidence,
+    q_value: Option<f64>,
+    bar: Option<&Bar>,
+    statistic: Statistic,
+    criteria: Criteria,
+) -> Option<Shortfall> {
+    let Some(gain) = evidence.gain else { return Some(Shortfall::NoGain) };
+    if gain.point <= 1.0 {
+        return Some(Shortfall::NotFaster);
+    }
+    if gain.point < 1.0 + criteria.min_gain {
+        return Some(Shortfall::SmallGain);
+    }
+    match (q_value, statistic) {
+        (None, Statistic::RankMaximum) => return Some(Shortfall::FewVisits),
+        (None, Statistic::RankAverage) => {
+            if evidence.least_launch_gain.is_none_or(|least| least < 1.0 + criteria.untested_gain) {
+                return Some(Shortfall::SmallUntestedGain);
+            }
+        }
+        (Some(q_value), _) => {
+            if q_value > criteria.error_rate || gain.low.is_none_or(|low| low <= 1.0) {
+                return Some(Shortfall::NotSignificant);
+            }
+        }
+    }
+    bar.cloned().map(Shortfall::Barred)
+}
+
+/// Gives each cell of one collective and one communicator size its verdict.
+fn decide(block: &mut [JudgedCell], criteria: Criteria) {
+    let mut cells_won: HashMap<Candidate, usize> = HashMap::new();
+    for point in block.iter().flat_map(JudgedCell::qualified) {
+        *cells_won.entry(point.candidate).or_default() += 1;
+    }
+    for cell in block {
+        cell.verdict = match cell.pick(&cells_won, criteria) {
+            Some((candidate, gain)) => Verdict::Replace { candidate, gain },
+            None => Verdict::Keep { why: cell.why_kept(criteria) },
+        };
+    }
+}
+
+impl JudgedCell {
+    /// The point of a candidate, if it was timed.
+    pub(crate) fn point(&self, candidate: Candidate) -> Option<&PointFinding> {
+        self.points.iter().map(|point| &point.finding).find(|finding| finding.candidate == candidate)
+    }
+
+    /// The points that may replace the builtin.
+    pub(crate) fn qualified(&self) -> impl Iterator<Item = &PointFinding> {
+        self.points.iter().filter(|point| point.shortfall.is_none()).map(|point| &point.finding)
+    }
+
+    /// What the verdict asks for.
+    pub(crate) fn choice(&self) -> Choice {
+        match &self.verdict {
+            Verdict::Replace { candidate, .. } => candidate.choice(),
+            Verdict::Keep { .. } => Choice::BUILTIN,
+        }
+    }
+
+    /// The qualified candidate to choose.
+    ///
+    /// Candidates whose gain cannot be told from the largest one are tied with it: the largest lies in their interval,
+    /// or, where there is no interval, within the gain threshold. Of the tied ones the one that qualifies at the most
+    /// message sizes is chosen, so that neighbouring sizes share a rule, then the one with the smallest parameters.
+    fn pick(&self, cells_won: &HashMap<Candidate, usize>, criteria: Criteria) -> Option<(Candidate, Estimate)> {
+        let qualified = || self.qualified().filter_map(|finding| Some((finding.candidate, finding.gain?)));
+        let best = qualified().map(|(_, gain)| gain.point).max_by(f64::total_cmp)?;
+        let tied = |gain: &Estimate| gain.high.unwrap_or(gain.point * (1.0 + criteria.min_gain)) >= best;
+        let popular = |candidate| cells_won.get(&candidate).copied().unwrap_or(0);
+        qualified()
+            .filter(|(_, gain)| tied(gain))
+            .max_by_key(|(candidate, _)| (popular(*candidate), Reverse(complexity(candidate.choice()))))
+    }
+
+    /// Why the builtin stays: what kept the candidate that came nearest.
+    fn why_kept(&self, criteria: Criteria) -> String {
+        if self.disqualified.iter().any(|(candidate, _)| *candidate == Candidate::Builtin) {
+            return "the builtin itself failed".to_owned();
+        }
+        if self.point(Candidate::Builtin).is_none() {
+            return "the builtin was not timed".to_owned();
+        }
+        let others = self.points.iter().filter(|point| point.finding.candidate != Candidate::Builtin);
+        let nearest = others.filter_map(|point| point.shortfall.as_ref()).max_by_key(|shortfall| shortfall.nearness());
+        match nearest {
+            None => "no candidate was timed".to_owned(),
+            Some(Shortfall::NoGain) => "no candidate was timed side by side with the builtin".to_owned(),
+            Some(Shortfall::NotFaster) => "no candidate is faster".to_owned(),
+            Some(Shortfall::SmallGain) => format!("faster by less than {}", percent(criteria.min_gain)),
+            Some(Shortfall::FewVisits) => format!("timed in fewer than {LEAST_VISITS} visits"),
+            Some(Shortfall::SmallUntestedGain) => {
+                format!("faster by less than {}, and no test is possible", percent(criteria.untested_gain))
+            }
+            Some(Shortfall::NotSignificant) => "not significant".to_owned(),
+            Some(Shortfall::Barred(_)) => "what is faster must not be chosen".to_owned(),
+        }
+    }
+}
+
+impl Shortfall {
+    /// Whether only a failure keeps the candidate from replacing the builtin.
+    pub(crate) fn is_failure(&self) -> bool {
+        *self == Self::Barred(Bar::Failed)
+    }
+
+    fn nearness(&self) -> u8 {
+        match self {
+            Self::NoGain => 0,
+            Self::NotFaster => 1,
+            Self::SmallGain => 2,
+            Self::FewVisits => 3,
+            Self::SmallUntestedGain => 4,
+            Self::NotSignificant => 5,
+            Self::Barred(_) => 6,
+        }
+    }
+}
+
+/// Orders choices from plain to elaborate: unsegmented before segmented, then by the other parameters, then by id.
+pub(crate) fn complexity(choice: Choice) -> (u64, u32, u32, u32) {
+    (choice.segsize, choice.faninout, choice.max_requests, choice.algorithm)
+}
+
+/// A share as `3%`.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{}%", (share * 1e4).round() / 1e2)
+}

@@ -1,0 +1,11 @@
+//! The tuner against synthetic campaigns whose truth is known, and against real tables.
+
+#![allow(clippy::unwrap_used)]
+
+mod campaign;
+mod constraints;
+mod crossovers;
+mod errors;
+mod noise;
+mod properties;
+mod tables;

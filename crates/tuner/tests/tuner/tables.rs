@@ -1,0 +1,111 @@
+//! Foreign tables: single values, averaged over ranks.
+
+use std::fs::File;
+use std::path::Path;
+
+use collrules_record::Candidate;
+use collrules_record::findings::{Findings, Statistic};
+use collrules_record::import::{Timing, timing_table};
+use collrules_record::{Cell, Seconds};
+use collrules_rules::{Choice, Collective, Release, hazard};
+use collrules_tuner::{Observations, analyze};
+
+use crate::campaign::{cell, finding, plain, remarked, replacement, rules, why_kept};
+
+fn timings(cell: Cell, candidate: Candidate, micros: &[f64]) -> Vec<Timing> {
+    let timing = |(launch, micros): (usize, &f64)| Timing {
+        line: 2,
+        cell,
+        candidate,
+        launch: launch as u32,
+        time: Seconds(micros * 1e-6),
+    };
+    micros.iter().enumerate().map(timing).collect()
+}
+
+fn findings(timings: &[Timing]) -> Findings {
+    let observations = Observations::from_timings(timings).unwrap();
+    analyze(&observations, Release::V4_1, Default::default(), "a table").unwrap()
+}
+
+#[test]
+fn a_single_value_has_to_gain_twenty_per_cent() {
+    let (small, large) = (cell(Collective::Bcast, 4, 8), cell(Collective::Bcast, 4, 16));
+    let mut table = timings(small, Candidate::Builtin, &[1.21]);
+    table.extend(timings(small, plain(6), &[1.0]));
+    table.extend(timings(large, Candidate::Builtin, &[1.19]));
+    table.extend(timings(large, plain(6), &[1.0]));
+    let findings = findings(&table);
+    assert_eq!(findings.statistic, Statistic::RankAverage);
+    assert_eq!(replacement(&findings, small), Some(plain(6)));
+    assert_eq!(why_kept(&findings, large), "faster by less than 20%, and no test is possible");
+    let point = finding(&findings, small).point(plain(6)).unwrap();
+    let gain = point.gain.unwrap();
+    assert!((gain.point - 1.21).abs() < 1e-12);
+    assert_eq!((gain.low, gain.high, point.p_value, point.q_value), (None, None, None, None));
+    assert!(remarked(
+        &findings,
+        "Of 2 comparisons in which a candidate seems to gain at least 3%, 2 rest on fewer than 6 launches"
+    ));
+    assert!(remarked(&findings, "averages over ranks"));
+}
+
+#[test]
+fn every_launch_has_to_show_the_gain() {
+    let at = cell(Collective::Bcast, 4, 8);
+    let mut table = timings(at, Candidate::Builtin, &[2.0, 2.0, 1.1]);
+    table.extend(timings(at, plain(6), &[1.0, 1.0, 1.0]));
+    assert_eq!(replacement(&findings(&table), at), None);
+    table[2].time = Seconds(1.3e-6);
+    assert_eq!(replacement(&findings(&table), at), Some(plain(6)));
+}
+
+#[test]
+fn launches_enough_for_a_test_are_tested() {
+    let at = cell(Collective::Bcast, 4, 8);
+    let mut table = timings(at, Candidate::Builtin, &[1.10, 1.11, 1.12, 1.13, 1.14, 1.15]);
+    table.extend(timings(at, plain(6), &[1.0, 1.01, 1.02, 1.03, 1.04, 1.05]));
+    let findings = findings(&table);
+    assert_eq!(replacement(&findings, at), Some(plain(6)));
+    // All of 6 against all of 6: 1 of 924 arrangements.
+    assert!((finding(&findings, at).point(plain(6)).unwrap().p_value.unwrap() - 1.0 / 924.0).abs() < 1e-12);
+}
+
+#[test]
+fn no_timings_make_no_findings() {
+    let findings = findings(&[]);
+    assert!(findings.cells.is_empty() && findings.remarks.is_empty());
+    assert_eq!(rules(&findings, Collective::Bcast, 4), [(0, Choice::BUILTIN)]);
+}
+
+/// The tables of the repository, or none where this crate was taken out of it.
+fn table(name: &str) -> Option<Findings> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data").join(name);
+    let table = timing_table(File::open(path).ok()?, Release::V4_1).unwrap();
+    assert!(!table.timings.is_empty());
+    Some(findings(&table.timings))
+}
+
+/// Bcast and scatter on two EPYC nodes, one launch.
+#[test]
+fn the_epyc_table_gives_safe_rules() {
+    let Some(findings) = table("epyc-two-nodes-osu.csv") else { return };
+    assert!(hazard::check(&findings.table).is_empty());
+    assert!(findings.table.collectives().any(|(collective, _)| collective == Collective::Bcast));
+    for ranks in [2, 4, 8, 16, 32, 64, 128, 256] {
+        assert_eq!(rules(&findings, Collective::Scatter, ranks).len(), 1, "scatter on {ranks} ranks");
+    }
+    assert!(findings.cells.iter().flat_map(|cell| &cell.points).all(|point| point.p_value.is_none()));
+}
+
+/// Eleven collectives on Summit, two launches.
+#[test]
+fn the_summit_table_gives_safe_rules() {
+    let Some(findings) = table("summit-osu.csv.gz") else { return };
+    assert!(hazard::check(&findings.table).is_empty());
+    assert!(findings.cells.len() > 2000);
+    for cell in findings.cells.iter().filter(|cell| !cell.served.is_builtin()) {
+        let gain = cell.served_gain().expect("what is served was compared");
+        assert!(gain.point >= 1.0 / 1.03, "{} is served at {}", cell.cell, gain.point);
+    }
+}

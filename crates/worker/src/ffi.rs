@@ -1,0 +1,246 @@
+//! The raw MPI calls whose return codes matter, and `MPI_T`. The only unsafe code of collrules.
+//!
+//! rsmpi drops the return codes of collectives; a candidate that fails must be seen to fail.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::ptr;
+
+use mpi::ffi;
+use mpi::raw::AsRaw;
+use mpi::topology::{Communicator, SimpleCommunicator};
+
+/// The error class of a failed call.
+pub(crate) type ErrorClass = i32;
+
+/// Makes failing calls on this communicator return instead of ending the job.
+pub(crate) fn return_errors(comm: &SimpleCommunicator) {
+    // SAFETY: the communicator is valid while borrowed, and the handler is a predefined constant.
+    let code = unsafe { ffi::MPI_Comm_set_errhandler(comm.as_raw(), ffi::RSMPI_ERRORS_RETURN) };
+    debug_assert_eq!(code, ffi::MPI_SUCCESS as c_int);
+}
+
+/// `MPI_Bcast` of bytes from rank 0.
+pub(crate) fn bcast(comm: &SimpleCommunicator, buffer: &mut [u8]) -> Result<(), ErrorClass> {
+    let count = c_count(buffer.len());
+    // SAFETY: the buffer holds `count` bytes and outlives the blocking call.
+    classify(unsafe { ffi::MPI_Bcast(buffer.as_mut_ptr().cast(), count, ffi::RSMPI_UINT8_T, 0, comm.as_raw()) })
+}
+
+/// `MPI_Scatter` of one block of `receive.len()` bytes to each rank, from rank 0, whose `send` holds them all.
+pub(crate) fn scatter(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) -> Result<(), ErrorClass> {
+    assert!(comm.rank() != 0 || send.len() == receive.len() * comm.size() as usize, "one block per rank");
+    let count = c_count(receive.len());
+    // SAFETY: on rank 0 `send` holds a block of `count` bytes per rank, as asserted; elsewhere MPI does not look at
+    // it. `receive` holds `count` bytes. Both outlive the blocking call.
+    classify(unsafe {
+        ffi::MPI_Scatter(
+            send.as_ptr().cast(),
+            count,
+            ffi::RSMPI_UINT8_T,
+            receive.as_mut_ptr().cast(),
+            count,
+            ffi::RSMPI_UINT8_T,
+            0,
+            comm.as_raw(),
+        )
+    })
+}
+
+/// `MPI_Barrier`.
+pub(crate) fn barrier(comm: &SimpleCommunicator) -> Result<(), ErrorClass> {
+    // SAFETY: the communicator is valid while borrowed.
+    classify(unsafe { ffi::MPI_Barrier(comm.as_raw()) })
+}
+
+fn c_count(len: usize) -> c_int {
+    c_int::try_from(len).expect("the grid admits no message above the range of a C int")
+}
+
+fn classify(code: c_int) -> Result<(), ErrorClass> {
+    if code == ffi::MPI_SUCCESS as c_int {
+        return Ok(());
+    }
+    let mut class = code;
+    // SAFETY: `class` is a valid place for the one value written.
+    unsafe { ffi::MPI_Error_class(code, &raw mut class) };
+    Err(class)
+}
+
+/// What can go wrong with a control variable.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ToolsError {
+    #[error("the MPI tool interface cannot be initialised (code {0}), and without it no algorithm can be switched")]
+    Start(c_int),
+    #[error("this Open MPI has no control variable `{0}`, so that the choice cannot be measured in one launch")]
+    Missing(String),
+    #[error("this Open MPI does not let `{name}` be set to {value} while it runs (code {code})")]
+    Refused { name: String, value: i32, code: c_int },
+    #[error("the control variable `{0}` cannot be read (code {1})")]
+    Unreadable(String, c_int),
+}
+
+/// The `MPI_T` interface. Ends when dropped, which has to be before MPI itself ends: the other order crashes some
+/// releases of Open MPI.
+pub(crate) struct Tools(());
+
+/// A control variable with the properties that matter here.
+struct Variable {
+    index: c_int,
+    datatype: ffi::MPI_Datatype,
+    enumeration: ffi::MPI_T_enum,
+}
+
+impl Tools {
+    /// Starts the interface, after MPI itself.
+    pub(crate) fn start() -> Result<Self, ToolsError> {
+        let mut provided = 0;
+        // SAFETY: `provided` is a valid place for the one value written.
+        let code = unsafe { ffi::MPI_T_init_thread(ffi::MPI_THREAD_SINGLE as c_int, &raw mut provided) };
+        if code == ffi::MPI_SUCCESS as c_int { Ok(Self(())) } else { Err(ToolsError::Start(code)) }
+    }
+
+    /// The value of an integer variable; none if there is no such variable.
+    pub(crate) fn int(&self, name: &str) -> Result<Option<i32>, ToolsError> {
+        let Some(variable) = self.find(name) else { return Ok(None) };
+        let mut value: c_int = 0;
+        // SAFETY: variables of this name hold one C int (openmpi.md: type MPI_INT, count 1); the handle is live.
+        self.with_handle(name, &variable, |handle, _| unsafe {
+            ffi::MPI_T_cvar_read(handle, (&raw mut value).cast())
+        })?;
+        Ok(Some(value))
+    }
+
+    /// Sets an integer variable and reads it back.
+    pub(crate) fn set_int(&self, name: &str, value: i32) -> Result<(), ToolsError> {
+        let variable = self.find(name).ok_or_else(|| ToolsError::Missing(name.to_owned()))?;
+        let refused = |code| ToolsError::Refused { name: name.to_owned(), value, code };
+        // SAFETY: as in `int`, one C int is read from a live place.
+        self.with_handle(name, &variable, |handle, _| unsafe {
+            ffi::MPI_T_cvar_write(handle, (&raw const value).cast())
+        })
+        .map_err(|error| match error {
+            ToolsError::Unreadable(_, code) => refused(code),
+            other => other,
+        })?;
+        if self.int(name)? == Some(value) { Ok(()) } else { Err(refused(ffi::MPI_SUCCESS as c_int)) }
+    }
+
+    /// The value of a text variable; none if there is no such variable or it is empty.
+    pub(crate) fn text(&self, name: &str) -> Result<Option<String>, ToolsError> {
+        let Some(variable) = self.find(name) else { return Ok(None) };
+        // SAFETY: a predefined constant.
+        if variable.datatype != unsafe { ffi::RSMPI_INT8_T } && !self.is_char(&variable) {
+            return Ok(None);
+        }
+        let mut text = Vec::new();
+        self.with_handle(name, &variable, |handle, count| {
+            // One byte more than announced, so that the text always ends.
+            text = vec![0u8; count as usize + 1];
+            // SAFETY: the buffer holds the `count` characters that the handle announced.
+            unsafe { ffi::MPI_T_cvar_read(handle, text.as_mut_ptr().cast()) }
+        })?;
+        let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
+        Ok((end > 0).then(|| String::from_utf8_lossy(&text[..end]).into_owned()))
+    }
+
+    /// The names and values of an enumerated variable, in their order; none if it is not enumerated.
+    pub(crate) fn enumeration(&self, name: &str) -> Option<Vec<(i32, String)>> {
+        let variable = self.find(name)?;
+        if variable.enumeration.is_null() {
+            return None;
+        }
+        let mut items = 0;
+        let mut name_len = 0;
+        // SAFETY: the enumeration was given with the variable and lives as long as the interface; a name buffer of
+        // length 0 asks for no text.
+        let code = unsafe {
+            ffi::MPI_T_enum_get_info(variable.enumeration, &raw mut items, ptr::null_mut(), &raw mut name_len)
+        };
+        if code != ffi::MPI_SUCCESS as c_int {
+            return None;
+        }
+        let item = |index| {
+            let mut value = 0;
+            let mut text = [0 as c_char; 256];
+            let mut len = text.len() as c_int;
+            // SAFETY: `text` holds `len` characters, and MPI ends what it writes there with a zero.
+            let code = unsafe {
+                ffi::MPI_T_enum_get_item(variable.enumeration, index, &raw mut value, text.as_mut_ptr(), &raw mut len)
+            };
+            // SAFETY: as above, zero-terminated within the array.
+            let text = unsafe { CStr::from_ptr(text.as_ptr()) };
+            (code == ffi::MPI_SUCCESS as c_int).then(|| (value, text.to_string_lossy().into_owned()))
+        };
+        (0..items).map(item).collect()
+    }
+
+    fn is_char(&self, variable: &Variable) -> bool {
+        let mut name = [0 as c_char; 256];
+        let mut len = 0;
+        // SAFETY: the array is longer than MPI_MAX_OBJECT_NAME, the most that is written.
+        let code = unsafe { ffi::MPI_Type_get_name(variable.datatype, name.as_mut_ptr(), &raw mut len) };
+        // SAFETY: MPI ends the name with a zero within the array.
+        code == ffi::MPI_SUCCESS as c_int && unsafe { CStr::from_ptr(name.as_ptr()) }.to_bytes() == b"MPI_CHAR"
+    }
+
+    fn find(&self, name: &str) -> Option<Variable> {
+        let c_name = CString::new(name).ok()?;
+        let mut index = 0;
+        // SAFETY: the name is zero-terminated and outlives the call.
+        let code = unsafe { ffi::MPI_T_cvar_get_index(c_name.as_ptr(), &raw mut index) };
+        if code != ffi::MPI_SUCCESS as c_int {
+            return None;
+        }
+        let (mut name_len, mut about_len, mut verbosity, mut bind, mut scope) = (0, 0, 0, 0, 0);
+        // SAFETY: a predefined constant.
+        let mut datatype = unsafe { ffi::RSMPI_DATATYPE_NULL };
+        let mut enumeration = ptr::null_mut();
+        // SAFETY: all places are valid; text buffers of length 0 ask for no text.
+        let code = unsafe {
+            ffi::MPI_T_cvar_get_info(
+                index,
+                ptr::null_mut(),
+                &raw mut name_len,
+                &raw mut verbosity,
+                &raw mut datatype,
+                &raw mut enumeration,
+                ptr::null_mut(),
+                &raw mut about_len,
+                &raw mut bind,
+                &raw mut scope,
+            )
+        };
+        (code == ffi::MPI_SUCCESS as c_int).then_some(Variable { index, datatype, enumeration })
+    }
+
+    /// Runs `access` with a handle and the number of elements behind it.
+    fn with_handle(
+        &self,
+        name: &str,
+        variable: &Variable,
+        access: impl FnOnce(ffi::MPI_T_cvar_handle, c_int) -> c_int,
+    ) -> Result<(), ToolsError> {
+        let unreadable = |code| ToolsError::Unreadable(name.to_owned(), code);
+        let mut handle = ptr::null_mut();
+        let mut count = 0;
+        // SAFETY: the variable is bound to no object, so that none is passed; the places are valid.
+        let code =
+            unsafe { ffi::MPI_T_cvar_handle_alloc(variable.index, ptr::null_mut(), &raw mut handle, &raw mut count) };
+        if code != ffi::MPI_SUCCESS as c_int {
+            return Err(unreadable(code));
+        }
+        let code = access(handle, count);
+        // SAFETY: the handle was allocated above and is not used again.
+        unsafe { ffi::MPI_T_cvar_handle_free(&raw mut handle) };
+        if code == ffi::MPI_SUCCESS as c_int { Ok(()) } else { Err(unreadable(code)) }
+    }
+}
+
+impl Drop for Tools {
+    fn drop(&mut self) {
+        // SAFETY: started by `start`, ended once, and no handle is left.
+        unsafe { ffi::MPI_T_finalize() };
+    }
+}

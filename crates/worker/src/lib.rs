@@ -1,0 +1,129 @@
+//! The MPI program of collrules.
+//!
+//! Started by `mpirun` on every rank, it takes one [`Job`](collrules_runner::wire::Job) from the standard input of rank
+//! 0, does it, and reports [`Event`](collrules_runner::wire::Event)s on the standard output of rank 0.
+//!
+//! | module | job |
+//! |---|---|
+//! | `ffi` | the raw MPI calls whose return codes matter, and `MPI_T`; the only unsafe code of collrules |
+//! | `control` | commands and answers between rank 0 and the others, asleep while waiting |
+//! | `sync` | the dissemination barrier before every timed call |
+//! | `operation` | a collective call with its buffers, its known data and its check |
+//! | `switch` | setting a choice so that the next communicator is made with it |
+//! | `communicators` | one communicator per size and candidate |
+//! | `measure` | checking and timing, as rank 0 says |
+//! | `probe` | calls whose return codes tell which rule served |
+//! | `survey` | what library, hosts and algorithms there are |
+
+mod communicators;
+mod control;
+mod ffi;
+mod measure;
+mod operation;
+mod probe;
+mod survey;
+mod switch;
+mod sync;
+
+use std::io::{self, BufRead, Write};
+use std::process::ExitCode;
+
+use collrules_runner::wire::{Event, Job, MARK, PROTOCOL, Task};
+use mpi::topology::Communicator;
+
+use crate::control::Control;
+use crate::ffi::Tools;
+
+/// What can end the worker early; the text goes to the controller.
+#[derive(Debug, thiserror::Error)]
+enum WorkerError {
+    #[error("{0}")]
+    Tools(#[from] ffi::ToolsError),
+    #[error("{0}")]
+    Operation(#[from] operation::Unsupported),
+    #[error("{candidate} failed with MPI error class {class} while it was timed ({cell}), after its check had passed")]
+    TimedCallFailed { candidate: String, cell: String, class: i32 },
+    #[error("the MPI library is not Open MPI; it calls itself `{0}`")]
+    NotOpenMpi(String),
+    #[error("the job has {has} ranks, and a communicator of {wants} is wanted")]
+    TooFewRanks { has: u32, wants: u32 },
+}
+
+/// The program. Ends with failure only where MPI cannot be started; other errors are told to the controller.
+pub fn run() -> ExitCode {
+    let Some(universe) = mpi::initialize() else {
+        let _ = writeln!(io::stderr(), "collrules-worker: MPI cannot be initialised");
+        return ExitCode::FAILURE;
+    };
+    let world = universe.world();
+    let control = Control::new(world.duplicate());
+    let task = control.broadcast(control.is_root().then(receive_job));
+    if let Some(task) = task {
+        let result = Tools::start().map_err(WorkerError::from).and_then(|tools| match task {
+            Task::Survey => survey::run(&control, &tools),
+            Task::Measure(plan) => measure::run(&control, &tools, &plan),
+            Task::Probe(calls) => probe::run(&control, &calls),
+        });
+        match result {
+            Ok(()) => report(&control, &Event::Bye),
+            Err(error) => {
+                emit(&Event::Failed { why: error.to_string() });
+                // The other ranks may wait for a message that will not come.
+                world.abort(1);
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// The task that the controller sends to rank 0; none, and a report of why, where it makes no sense.
+fn receive_job() -> Option<Task> {
+    let mut line = String::new();
+    let job = io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string()).and_then(|_| {
+        let job: Job = serde_json::from_str(&line).map_err(|error| error.to_string())?;
+        if job.protocol == PROTOCOL {
+            Ok(job)
+        } else {
+            Err(format!("the job is in protocol {}, this worker speaks {PROTOCOL}", job.protocol))
+        }
+    });
+    match job {
+        Ok(job) => {
+            leave_with_controller();
+            Some(job.task)
+        }
+        Err(why) => {
+            emit(&Event::Failed {
+                why: format!("no job could be read from standard input ({why}); this program is started by collrules"),
+            });
+            None
+        }
+    }
+}
+
+/// Ends the job when the controller is gone, which closes its end of the pipe: nobody would ever read the results.
+fn leave_with_controller() {
+    std::thread::spawn(|| {
+        let mut rest = String::new();
+        // Nothing more is ever sent, so this returns at the end of the stream or on an error.
+        let _ = io::stdin().lock().read_line(&mut rest);
+        let _ = writeln!(io::stderr(), "collrules-worker: the controller is gone");
+        std::process::abort();
+    });
+}
+
+/// Reports an event if this is rank 0.
+fn report(control: &Control, event: &Event) {
+    if control.is_root() {
+        emit(event);
+    }
+}
+
+/// Writes an event line. Errors are left to `leave_with_controller`: they mean that nobody listens.
+fn emit(event: &Event) {
+    let mut out = io::stdout().lock();
+    if let Ok(text) = serde_json::to_string(event) {
+        let _ = writeln!(out, "{MARK}{text}");
+        let _ = out.flush();
+    }
+}

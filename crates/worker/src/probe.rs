@@ -1,0 +1,46 @@
+//! Calls whose return codes tell which rule served.
+//!
+//! Under a rules file with algorithm ids that do not exist, a call fails exactly where such a rule serves it.
+
+use std::collections::BTreeMap;
+
+use collrules_record::Cell;
+use collrules_runner::wire::{Call, Event, Outcome};
+
+use crate::control::Control;
+use crate::operation::Operation;
+use crate::{WorkerError, communicators, ffi, report};
+
+/// Makes each call once and reports how it ended on all its ranks.
+pub(crate) fn run(control: &Control, calls: &[Call]) -> Result<(), WorkerError> {
+    let mut comms = BTreeMap::new();
+    for ranks in calls.iter().map(|call| call.ranks) {
+        if let std::collections::btree_map::Entry::Vacant(vacant) = comms.entry(ranks) {
+            let comm = communicators::first(control, ranks)?;
+            comm.iter().for_each(ffi::return_errors);
+            vacant.insert(comm);
+        }
+    }
+    let mut outcomes = Vec::with_capacity(calls.len());
+    for (place, call) in calls.iter().enumerate() {
+        let Some(Some(comm)) = comms.get(&call.ranks) else { continue };
+        let cell = Cell { collective: call.collective, ranks: call.ranks, bytes: call.bytes };
+        let mine = Operation::new(cell, comm)?.checked_call(comm, place as u64);
+        let all = control.gather(call.ranks.0, mine);
+        if control.is_root() {
+            outcomes.push(outcome(&all));
+        }
+    }
+    report(control, &Event::Probed(outcomes));
+    Ok(())
+}
+
+fn outcome(all: &[Result<bool, ffi::ErrorClass>]) -> Outcome {
+    let class = all.iter().filter_map(|one| one.err()).max();
+    match class {
+        None if all.iter().all(|one| *one == Ok(true)) => Outcome::Right,
+        None => Outcome::Wrong,
+        Some(class) if all.iter().all(Result::is_err) => Outcome::Refused(class),
+        Some(class) => Outcome::Mixed(class),
+    }
+}

@@ -1,0 +1,78 @@
+//! What library, hosts and algorithms there are.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use collrules_record::Survey;
+use collrules_record::units::Seconds;
+use collrules_rules::{Collective, Version};
+use collrules_runner::wire::{Event, PROTOCOL};
+
+use crate::control::Control;
+use crate::ffi::{Tools, ToolsError};
+use crate::switch::variable;
+use crate::{WorkerError, report};
+
+/// Reports the survey.
+pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
+    report(control, &Event::Hello { protocol: PROTOCOL, ranks: control.ranks() });
+    let host = mpi::environment::processor_name().unwrap_or_else(|_| "unknown".to_owned());
+    let hosts = control.gather(control.ranks(), host);
+    if !control.is_root() {
+        return Ok(());
+    }
+    let library = mpi::environment::library_version().unwrap_or_default();
+    let library = library.trim_end_matches(['\0', '\n', ' ']).to_owned();
+    let version = open_mpi_version(&library).ok_or_else(|| WorkerError::NotOpenMpi(library.clone()))?;
+    let survey = Survey {
+        library,
+        version,
+        hosts,
+        algorithms: algorithms(tools),
+        preset: preset(tools)?,
+        clock_step: clock_step(),
+    };
+    report(control, &Event::Survey(survey));
+    Ok(())
+}
+
+/// The version in a text like `Open MPI v4.1.4, package: ...`.
+fn open_mpi_version(library: &str) -> Option<Version> {
+    library.strip_prefix("Open MPI v")?.split([',', ' ']).next()?.parse().ok()
+}
+
+/// The algorithms that the library lists for each collective, without the entry for "not forced".
+fn algorithms(tools: &Tools) -> BTreeMap<Collective, Vec<(u32, String)>> {
+    let listed = |collective| {
+        let items = tools.enumeration(&variable(collective, "algorithm"))?;
+        let algorithms = items.into_iter().filter_map(|(id, name)| Some((u32::try_from(id).ok()?, name)));
+        Some((collective, algorithms.filter(|(id, _)| *id != 0).collect()))
+    };
+    Collective::ALL.into_iter().filter_map(listed).collect()
+}
+
+/// Parameters of `coll/tuned` that a user or a site has set already: they compete with rules.
+fn preset(tools: &Tools) -> Result<BTreeMap<String, String>, ToolsError> {
+    let mut preset = BTreeMap::new();
+    for collective in Collective::ALL {
+        let name = variable(collective, "algorithm");
+        if let Some(id) = tools.int(&name)?.filter(|id| *id != 0) {
+            preset.insert(name, id.to_string());
+        }
+    }
+    let rules = "coll_tuned_dynamic_rules_filename";
+    if let Some(file) = tools.text(rules)? {
+        preset.insert(rules.to_owned(), file);
+    }
+    Ok(preset)
+}
+
+/// The smallest difference between two readings of the clock that times the calls.
+fn clock_step() -> Seconds {
+    let step = (0..1000).filter_map(|_| {
+        let start = Instant::now();
+        // Bounded: a clock that never moves would be found out long before.
+        (0..10_000).map(|_| start.elapsed().as_secs_f64()).find(|step| *step > 0.0)
+    });
+    Seconds(step.fold(f64::INFINITY, f64::min))
+}

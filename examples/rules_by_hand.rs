@@ -1,0 +1,34 @@
+//! A rules file made by hand: what one wants, as ranges, and what each release of Open MPI makes of it.
+//!
+//! Run with `cargo run --example rules_by_hand`.
+
+#![allow(clippy::print_stdout)]
+
+use collrules_rules::classic::{ClassicFile, Notes};
+use collrules_rules::steps::Steps;
+use collrules_rules::table::all_builtin;
+use collrules_rules::{Choice, Collective, Release, RuleTable, registry};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // On 4 to 7 ranks, broadcast 64 KiB to 1 MiB through a pipeline of 8 KiB segments.
+    let pipeline = Choice::plain(3).with_segsize(8 << 10);
+    let mut sizes = Steps::constant(Choice::BUILTIN);
+    sizes.set(64 << 10, Some(1 << 20), pipeline);
+    let mut ranks = all_builtin();
+    ranks.set(4, Some(8), sizes);
+    let mut table = RuleTable::new();
+    table.set(Collective::Bcast, ranks);
+
+    // A table that would break programs is refused here, with the reasons.
+    let file = ClassicFile::from_table(&table, &Notes::default())?;
+    println!("{file}");
+    for release in Release::ALL {
+        for ranks in [3, 4, 7, 8] {
+            let served = file.lookup(release, Collective::Bcast, ranks, 100_000);
+            let choice = served.map_or(Choice::BUILTIN, |served| served.choice);
+            let name = registry::describe(release, Collective::Bcast, choice);
+            println!("Open MPI {release}: bcast of 100000 bytes on {ranks} ranks is served by {name}");
+        }
+    }
+    Ok(())
+}

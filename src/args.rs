@@ -1,0 +1,233 @@
+//! The command line, as it is parsed; nothing here opens or decides anything.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use collrules_record::units::{Bytes, Ranks, Seconds};
+use collrules_rules::{Collective, Release};
+
+/// Tunes Open MPI's coll/tuned: measures every algorithm of a collective on this cluster, writes the rules file that
+/// makes Open MPI pick the right one, and shows that it does.
+#[derive(Debug, Parser)]
+#[command(name = "collrules", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done; 2 the command line makes no sense; 3 an input is missing or unusable; 4 the environment does not \
+serve (no mpirun, a worker that does not start, an unknown Open MPI, too few slots); 5 measuring ended before its time, \
+what was measured is kept; 6 an output cannot be written or is already there; 7 Open MPI does not obey the rules file";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure, decide, write the rules file, and show that Open MPI obeys it
+    Tune(Tune),
+    /// Make verdicts and rules of a run directory or a timing table, without MPI
+    Analyze(Analyze),
+    /// Show whether the Open MPI in use accepts a rules file and serves calls by the rules meant for them
+    Verify(Verify),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Tune {
+    /// Collectives to tune, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "bcast,scatter,barrier")]
+    pub(crate) ops: Vec<Collective>,
+    /// Communicator sizes, separated by commas [default: powers of two up to the slots at hand, and the slots]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) np: Vec<Ranks>,
+    /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
+    #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = sizes)]
+    pub(crate) sizes: Sizes,
+    /// Segment sizes to try beside unsegmented, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "8K,64K")]
+    pub(crate) segments: Vec<Bytes>,
+    /// Fan-outs to try where an algorithm has one, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2,4")]
+    pub(crate) fanouts: Vec<u32>,
+    /// Time to spend on measuring; every cell gets one visit in any case
+    #[arg(long, value_name = "TIME", default_value = "120s")]
+    pub(crate) budget: Seconds,
+    /// Directory for the run, which must not hold one yet [default: collrules-run-DATE-TIME]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Seed of every random order
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// List what would be measured, and stop
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) criteria: CriteriaArgs,
+    #[command(flatten)]
+    pub(crate) launch: Launch,
+    #[command(flatten)]
+    pub(crate) simulate: Simulate,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Decisions")]
+pub(crate) struct CriteriaArgs {
+    /// Gain, in percent, that a candidate must reach to replace the builtin
+    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
+    pub(crate) min_gain: f64,
+    /// Share of wrong replacements among all, in percent, that is put up with
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
+    pub(crate) error_rate: f64,
+    /// Gain, in percent, that is asked for where single values allow no test
+    #[arg(long, value_name = "PERCENT", default_value = "20", value_parser = percent)]
+    pub(crate) untested_gain: f64,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Launching")]
+pub(crate) struct Launch {
+    /// The mpirun of the Open MPI to tune [default: the first in PATH]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mpirun: Option<PathBuf>,
+    /// More options for mpirun, in one argument, such as '--hostfile hosts --map-by node'
+    #[arg(long, value_name = "ARGS", default_value = "", allow_hyphen_values = true)]
+    pub(crate) mpirun_args: String,
+    /// Allow more ranks than slots; what is timed then includes the operating system's scheduler
+    #[arg(long)]
+    pub(crate) oversubscribe: bool,
+    /// On several hosts, measure with Open MPI's component han switched off, and let the settings say so
+    #[arg(long)]
+    pub(crate) disable_han: bool,
+    /// The collrules-worker program [default: the one beside collrules, or the first in PATH]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) worker: Option<PathBuf>,
+    /// How long the job may say nothing before it is ended
+    #[arg(long, value_name = "TIME", default_value = "120s")]
+    pub(crate) hang_timeout: Seconds,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Simulation")]
+pub(crate) struct Simulate {
+    /// Compute times from a cost model instead of measuring: no MPI needed
+    #[arg(long, value_name = "SCENARIO", num_args = 0..=1, default_missing_value = "stale", require_equals = true)]
+    pub(crate) simulate: Option<ScenarioArg>,
+    /// Slots of the simulated cluster
+    #[arg(long, value_name = "N", default_value = "8", requires = "simulate")]
+    pub(crate) simulated_slots: Ranks,
+    /// Release of the simulated Open MPI
+    #[arg(long, value_name = "RELEASE", default_value = "5.0", requires = "simulate")]
+    pub(crate) simulated_release: Release,
+}
+
+/// A simulated cluster.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ScenarioArg {
+    /// The builtin is out of date and can be beaten
+    Stale,
+    /// The builtin is the best everywhere
+    Perfect,
+    /// All candidates are alike; differences are noise
+    Noise,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Analyze {
+    /// A run directory, or a timing table: CSV, plain or gzip, with the columns collective, algorithm_id, comm_size,
+    /// message_bytes, avg_latency_us, and perhaps algorithm and launch
+    #[arg(value_name = "RUN|TABLE")]
+    pub(crate) input: PathBuf,
+    /// Directory for what is made of a table; what is made of a run goes into its own directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Release of Open MPI that a table was measured with; a run knows its own [default: 5.0]
+    #[arg(long, value_name = "RELEASE")]
+    pub(crate) release: Option<Release>,
+    #[command(flatten)]
+    pub(crate) criteria: CriteriaArgs,
+    /// Say nothing on standard output
+    #[arg(long, short, action = ArgAction::SetTrue)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Verify {
+    /// The rules file
+    #[arg(value_name = "FILE")]
+    pub(crate) rules: PathBuf,
+    /// Communicator sizes to call on, separated by commas [default: powers of two up to the slots at hand, and the slots]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) np: Vec<Ranks>,
+    /// Message sizes to call with, beside both sides of every boundary
+    #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = sizes)]
+    pub(crate) sizes: Sizes,
+    #[command(flatten)]
+    pub(crate) launch: Launch,
+}
+
+/// Message sizes as the user names them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes(pub(crate) Vec<Bytes>);
+
+fn sizes(text: &str) -> Result<Sizes, String> {
+    let size = |text: &str| -> Result<Bytes, String> {
+        let bytes: Bytes = text.parse().map_err(|error: collrules_record::units::BadBytes| error.to_string())?;
+        match bytes {
+            Bytes(0) => Err("a message of no bytes reaches no algorithm; sizes begin at 1".to_owned()),
+            _ if bytes > collrules_runner::grid::MAX_BYTES => {
+                Err(format!("{bytes} is more than an MPI call can count; sizes end at 2147483647"))
+            }
+            _ => Ok(bytes),
+        }
+    };
+    if let Some((first, last)) = text.split_once(':') {
+        let (first, last) = (size(first)?, size(last)?);
+        if first > last {
+            return Err(format!("{first} is larger than {last}"));
+        }
+        return Ok(Sizes(collrules_runner::grid::powers_of_two(first, last)));
+    }
+    let mut sizes = text.split(',').map(size).collect::<Result<Vec<_>, _>>()?;
+    sizes.sort_unstable();
+    sizes.dedup();
+    Ok(Sizes(sizes))
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    match number.parse::<f64>() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err(format!("`{text}` is not a percentage between 0 and 100")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_are_ranges_or_lists() {
+        let bytes = |list: &[u64]| Sizes(list.iter().copied().map(Bytes).collect());
+        assert_eq!(sizes("1:8"), Ok(bytes(&[1, 2, 4, 8])));
+        assert_eq!(sizes("3:9"), Ok(bytes(&[3, 4, 8, 9])));
+        assert_eq!(sizes("1K:1K"), Ok(bytes(&[1024])));
+        assert_eq!(sizes("8,1,1"), Ok(bytes(&[1, 8])));
+        for bad in ["", "0:8", "8:1", "1:", "x", "1:4G"] {
+            assert!(sizes(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn percentages_are_shares() {
+        assert_eq!(percent("3"), Ok(0.03));
+        assert_eq!(percent("20 %"), Ok(0.2));
+        for bad in ["-1", "101", "nan", ""] {
+            assert!(percent(bad).is_err(), "{bad}");
+        }
+    }
+}

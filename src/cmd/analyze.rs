@@ -1,0 +1,103 @@
+//! `collrules analyze`: verdicts and rules of a run directory or a timing table, without MPI.
+
+use std::fs::File;
+use std::path::Path;
+
+use collrules_record::findings::Findings;
+use collrules_record::import;
+use collrules_record::rundir::RunDir;
+use collrules_report::markdown::Context;
+use collrules_rules::Release;
+use collrules_runner::grid::known_release;
+use collrules_tuner::Observations;
+
+use super::conclude;
+use crate::args::Analyze;
+use crate::deliver::{self, Pins};
+use crate::failure::Failure;
+use crate::progress::say;
+
+/// The release that a table is taken to come from where nobody says otherwise.
+const TABLE_RELEASE: Release = Release::V5_0;
+
+pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
+    if args.input.is_dir() { analyze_run(args) } else { analyze_table(args) }
+}
+
+fn analyze_run(args: &Analyze) -> Result<(), Failure> {
+    if args.out.is_some() {
+        return Err(Failure::Usage(
+            "what is made of a run goes into its own directory; --out is for tables".to_owned(),
+        ));
+    }
+    if args.release.is_some() {
+        return Err(Failure::Usage("a run knows its own release; --release is for tables".to_owned()));
+    }
+    let run = RunDir::open(&args.input)?;
+    let manifest = run.manifest()?;
+    let release = known_release(&manifest.survey)?;
+    let findings = findings_of_run(&run, release, args.criteria.criteria())?;
+    let context = Context { manifest: Some(&manifest), ..Context::default() };
+    finish(&run, &findings, &manifest.pins, context, args.quiet)
+}
+
+/// Decides on what a run directory holds.
+pub(super) fn findings_of_run(
+    run: &RunDir,
+    release: Release,
+    criteria: collrules_record::findings::Criteria,
+) -> Result<Findings, Failure> {
+    let source_name = run.path().display().to_string();
+    let samples = run.samples()?;
+    if samples.torn {
+        say("the last line of the samples is incomplete and left out");
+    }
+    let failed = |cause| Failure::Analysis { source_name: source_name.clone(), cause };
+    let observations = Observations::from_samples(&samples.text).map_err(failed)?;
+    collrules_tuner::analyze(&observations, release, criteria, &source_name).map_err(failed)
+}
+
+fn analyze_table(args: &Analyze) -> Result<(), Failure> {
+    let Some(out) = &args.out else {
+        return Err(Failure::Usage("a table needs a directory for what is made of it: --out DIR".to_owned()));
+    };
+    let release = args.release.unwrap_or(TABLE_RELEASE);
+    let file = File::open(&args.input).map_err(|cause| Failure::Open { path: args.input.clone(), cause })?;
+    let table =
+        import::timing_table(file, release).map_err(|cause| Failure::Import { path: args.input.clone(), cause })?;
+    for problem in &table.problems {
+        say(&format!("{}: {problem}; left out", args.input.display()));
+    }
+    let source_name = source_name(&args.input);
+    let failed = |cause| Failure::Analysis { source_name: source_name.clone(), cause };
+    let observations = Observations::from_timings(&table.timings).map_err(failed)?;
+    let mut findings =
+        collrules_tuner::analyze(&observations, release, args.criteria.criteria(), &source_name).map_err(failed)?;
+    if !table.problems.is_empty() {
+        findings.remarks.push(format!("{} rows of the table were left out.", table.problems.len()));
+    }
+    let run = RunDir::prepare_derived(out)?;
+    finish(&run, &findings, &Pins::new(), Context::default(), args.quiet)
+}
+
+fn source_name(input: &Path) -> String {
+    input.file_name().map_or_else(|| input.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+fn finish(
+    run: &RunDir,
+    findings: &Findings,
+    pins: &Pins,
+    mut context: Context<'_>,
+    quiet: bool,
+) -> Result<(), Failure> {
+    deliver::rules(run, findings)?;
+    deliver::settings(run, pins)?;
+    context.switch_on = deliver::switch_on(run, findings, pins);
+    context.proof = vec!["Nothing was run: whether the Open MPI in use obeys the file is not shown.".to_owned()];
+    deliver::report(run, findings, &context)?;
+    if quiet {
+        return Ok(());
+    }
+    conclude::print(run, findings, &context.switch_on, &context.proof)
+}

@@ -1,0 +1,55 @@
+//! What every analysis says at its end.
+
+use std::io::{self, Write};
+
+use collrules_record::findings::{Criteria, Findings};
+use collrules_record::rundir::{self, RunDir};
+use collrules_report::{summary, terminal};
+
+use crate::args::CriteriaArgs;
+use crate::failure::Failure;
+
+impl CriteriaArgs {
+    pub(super) fn criteria(&self) -> Criteria {
+        Criteria {
+            min_gain: self.min_gain,
+            error_rate: self.error_rate,
+            untested_gain: self.untested_gain,
+            ..Criteria::default()
+        }
+    }
+}
+
+/// Prints verdicts, expectations, remarks, and the files with what they are for.
+pub(super) fn print(run: &RunDir, findings: &Findings, switch_on: &[String], proof: &[String]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    text(run, findings, switch_on, proof).iter().try_for_each(|line| writeln!(out, "{line}")).map_err(Failure::Stdout)
+}
+
+fn text(run: &RunDir, findings: &Findings, switch_on: &[String], proof: &[String]) -> Vec<String> {
+    let mut lines = vec![terminal::verdicts(findings), String::new(), "Expected gain over the builtin:".to_owned()];
+    lines.extend(summary::sentences(findings).into_iter().map(|line| format!("  {line}")));
+    if !findings.remarks.is_empty() {
+        lines.extend([String::new(), "To know:".to_owned()]);
+        lines.extend(findings.remarks.iter().map(|line| format!("  {line}")));
+    }
+    lines.extend([String::new(), "Files:".to_owned()]);
+    for (name, what) in [
+        (rundir::RULES, "the rules file"),
+        (rundir::MCA_PARAMS, "settings, for one user or for everybody"),
+        (rundir::REPORT, "every cell, and where the numbers come from"),
+    ] {
+        lines.push(format!("  {}  {what}", run.file(name).display()));
+    }
+    if switch_on.is_empty() {
+        lines.extend([String::new(), "Nothing beats the builtin: there is nothing to switch on.".to_owned()]);
+    } else {
+        lines.extend([String::new(), "To switch it on, for one run or for a shell:".to_owned()]);
+        lines.extend(switch_on.iter().map(|line| format!("  {line}")));
+    }
+    if !proof.is_empty() {
+        lines.push(String::new());
+        lines.extend(proof.iter().cloned());
+    }
+    lines
+}

@@ -1,0 +1,7 @@
+//! The subcommands, one file each.
+
+pub(crate) mod analyze;
+mod conclude;
+mod start;
+pub(crate) mod tune;
+pub(crate) mod verify;

@@ -1,0 +1,211 @@
+//! `collrules tune`: all of it.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::PathBuf;
+
+use collrules_record::findings::Findings;
+use collrules_record::manifest::{self, Manifest};
+use collrules_record::plan::Schedule;
+use collrules_record::rundir::{self, RunDir};
+use collrules_record::{Cell, Plan, Survey};
+use collrules_report::markdown::Context;
+use collrules_runner::campaign::{self, Tally};
+use collrules_runner::grid::Grid;
+use collrules_runner::proof::{self, Proof};
+use collrules_runner::simulate::{Scenario, Simulation};
+use collrules_runner::{Backend, RunnerError};
+
+use super::analyze::findings_of_run;
+use super::conclude;
+use super::start::{self, Started};
+use crate::args::{ScenarioArg, Tune};
+use crate::deliver::{self, Pins};
+use crate::failure::Failure;
+use crate::progress::{Progress, say};
+
+pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
+    let Started { mut backend, survey, release, pins } = start(args)?;
+    let schedule = Schedule { budget: args.budget, ..Schedule::default() };
+    let plan = grid(args).plan(&survey, schedule, args.seed)?;
+    if args.dry_run {
+        return dry_run(&plan, &survey);
+    }
+    let manifest = manifest(args, backend.as_ref(), &survey, &plan, &pins);
+    let run = RunDir::create(args.out.clone().unwrap_or_else(default_out), &manifest)?;
+    measure(args, backend.as_mut(), &run, &plan)?;
+
+    let mut findings = findings_of_run(&run, release, args.criteria.criteria())?;
+    findings.remarks.extend(remarks(args, &survey, &plan, &pins));
+    deliver::rules(&run, &findings)?;
+    let cells: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
+    let proof = proof::prove(backend.as_mut(), &run.file(rundir::RULES), &findings.table, release, &cells)?;
+    refuse_unproven(&run, &proof)?;
+    deliver::settings(&run, &pins)?;
+    let context = Context {
+        manifest: Some(&manifest),
+        switch_on: deliver::switch_on(&run, &findings, &pins),
+        proof: shown(&findings, &proof, backend.name(), &survey),
+    };
+    deliver::report(&run, &findings, &context)?;
+    conclude::print(&run, &findings, &context.switch_on, &context.proof)
+}
+
+/// The backend and what it finds.
+fn start(args: &Tune) -> Result<Started, RunnerError> {
+    let Some(scenario) = args.simulate.simulate else { return start::mpi(&args.launch, &args.ops) };
+    let scenario = match scenario {
+        ScenarioArg::Stale => Scenario::Stale,
+        ScenarioArg::Perfect => Scenario::Perfect,
+        ScenarioArg::Noise => Scenario::Noise,
+    };
+    let release = args.simulate.simulated_release;
+    let mut simulation = Simulation::new(scenario, release, args.simulate.simulated_slots.0);
+    let survey = simulation.survey()?;
+    Ok(Started { backend: Box::new(simulation), survey, release, pins: Pins::new() })
+}
+
+fn grid(args: &Tune) -> Grid {
+    let mut collectives = args.ops.clone();
+    collectives.sort_unstable();
+    collectives.dedup();
+    Grid {
+        collectives,
+        ranks: args.np.clone(),
+        sizes: args.sizes.0.clone(),
+        segments: args.segments.clone(),
+        fanouts: args.fanouts.clone(),
+        oversubscribe: args.launch.oversubscribes(),
+    }
+}
+
+fn dry_run(plan: &Plan, survey: &Survey) -> Result<(), Failure> {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    let mut lines = vec![survey.library.clone()];
+    lines.extend(plan.cells.iter().map(|planned| {
+        let candidates: Vec<String> = planned.candidates.iter().map(ToString::to_string).collect();
+        format!("{}: {}", planned.cell, candidates.join(" "))
+    }));
+    lines.push(format!(
+        "{} cells, {} points; measuring ends after {} at the latest, give or take one visit to each cell",
+        plan.cells.len(),
+        plan.points(),
+        plan.schedule.budget,
+    ));
+    lines.iter().try_for_each(|line| writeln!(out, "{line}")).map_err(Failure::Stdout)
+}
+
+fn measure(args: &Tune, backend: &mut dyn Backend, run: &RunDir, plan: &Plan) -> Result<(), Failure> {
+    say(&format!(
+        "measuring {} points in {} cells, for {} at most, into {}",
+        plan.points(),
+        plan.cells.len(),
+        args.budget,
+        run.path().display(),
+    ));
+    let mut writer = run.appender()?;
+    let mut progress = Progress::new(plan);
+    let mut tally = Tally::default();
+    let result = campaign::measure(backend, plan, 0, &mut writer, &mut tally, &mut |event| progress.see(event));
+    result.map_err(|cause| match tally.samples {
+        0 => cause.into(),
+        samples => Failure::Incomplete {
+            cause: Box::new(cause),
+            samples,
+            cells: tally.cells,
+            planned: plan.cells.len(),
+            kept: run.file(rundir::SAMPLES).display().to_string(),
+            run: run.path().display().to_string(),
+        },
+    })
+}
+
+/// A rules file that is not obeyed must not be taken for one that is.
+fn refuse_unproven(run: &RunDir, proof: &Proof) -> Result<(), Failure> {
+    if proof.faults.is_empty() {
+        return Ok(());
+    }
+    let rules = run.file(rundir::RULES);
+    let renamed = rules.with_extension("conf.unproven");
+    std::fs::rename(&rules, &renamed).map_err(RunnerError::from)?;
+    let what = format!(
+        "the rules file is NOT obeyed by this Open MPI and must not be installed; it was renamed to {}",
+        renamed.display(),
+    );
+    Err(Failure::unproven(what, proof))
+}
+
+fn shown(findings: &Findings, proof: &Proof, backend: &str, survey: &Survey) -> Vec<String> {
+    if findings.table.is_empty() {
+        return vec!["There is no rule whose effect could be shown.".to_owned()];
+    }
+    let who = if backend == "mpi" {
+        format!("Open MPI {}", survey.version)
+    } else {
+        format!("The simulated Open MPI {}", survey.version)
+    };
+    vec![
+        format!(
+            "{who} accepts the rules file and serves all {} measured cells by the intended rule ({} calls, on both \
+             sides of every boundary within reach).",
+            findings.cells.len(),
+            proof.probed,
+        ),
+        format!("With the file in force, {} calls with checked data were right.", proof.used),
+    ]
+}
+
+fn remarks(args: &Tune, survey: &Survey, plan: &Plan, pins: &Pins) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if args.simulate.simulate.is_some() {
+        remarks.push("The times are computed from a cost model; they say nothing about any real machine.".to_owned());
+    }
+    let largest = plan.cells.iter().map(|planned| planned.cell.ranks).max().unwrap_or_default();
+    if largest > survey.slots() {
+        remarks.push(format!(
+            "{largest} ranks ran on {} slots: the times include the operating system's scheduler, and the rules suit \
+             oversubscribed jobs only.",
+            survey.slots(),
+        ));
+    }
+    for (name, value) in &survey.preset {
+        remarks.push(format!(
+            "{name} is already set to {value} on this system, and competes with the rules file: in 5.0 and later a \
+             forced algorithm beats it.",
+        ));
+    }
+    if !pins.is_empty() {
+        remarks.push(
+            "Open MPI's component han was switched off, in all these measurements and in the settings: whether that \
+             is a gain over han was not measured."
+                .to_owned(),
+        );
+    }
+    remarks
+}
+
+fn manifest(args: &Tune, backend: &dyn Backend, survey: &Survey, plan: &Plan, pins: &Pins) -> Manifest {
+    let of_open_mpi = |name: &str| ["OMPI_", "PRTE_", "PMIX_"].iter().any(|prefix| name.starts_with(prefix));
+    let environment = env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned())))
+        .filter(|(name, _)| of_open_mpi(name));
+    Manifest {
+        format: manifest::FORMAT,
+        collrules: env!("CARGO_PKG_VERSION").to_owned(),
+        started: manifest::now(),
+        backend: backend.name().to_owned(),
+        command: env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
+        launcher: backend.launcher(plan),
+        environment: environment.collect(),
+        host: if args.simulate.simulate.is_some() { BTreeMap::new() } else { manifest::host() },
+        pins: pins.clone(),
+        survey: survey.clone(),
+        plan: plan.clone(),
+    }
+}
+
+/// A directory named after the time, so that one call does not get in the way of another.
+fn default_out() -> PathBuf {
+    PathBuf::from(format!("collrules-run-{}", manifest::stamp()))
+}

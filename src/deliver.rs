@@ -1,0 +1,60 @@
+//! Puts into a directory what an analysis leaves behind.
+
+use std::collections::BTreeMap;
+
+use collrules_record::findings::Findings;
+use collrules_record::rundir::{self, RunDir};
+use collrules_report::markdown::{self, Context};
+use collrules_report::notes::notes;
+use collrules_rules::classic::ClassicFile;
+use collrules_rules::deploy;
+
+use crate::failure::Failure;
+
+/// How the program calls itself in files.
+pub(crate) const TOOL: &str = concat!("collrules ", env!("CARGO_PKG_VERSION"));
+
+/// MCA settings by name.
+pub(crate) type Pins = BTreeMap<String, String>;
+
+/// Writes the findings and the rules file.
+pub(crate) fn rules(run: &RunDir, findings: &Findings) -> Result<(), Failure> {
+    run.write(rundir::FINDINGS, &(serde_json::to_string_pretty(findings)? + "\n"))?;
+    let file = ClassicFile::from_table(&findings.table, &notes(findings, TOOL))?;
+    run.write(rundir::RULES, &file.to_string())?;
+    Ok(())
+}
+
+/// Writes the files that switch the rules file on.
+pub(crate) fn settings(run: &RunDir, pins: &Pins) -> Result<(), Failure> {
+    let rules = rules_path(run);
+    run.write(rundir::MCA_PARAMS, &deploy::mca_params(&rules, pins)?)?;
+    run.write(rundir::ENVIRONMENT, &deploy::environment(&rules, pins))?;
+    // Of the three this one alone cannot hold a path with blanks in it; the others serve then.
+    match deploy::tune_file(&rules, pins) {
+        Ok(text) => drop(run.write(rundir::TUNE, &text)?),
+        Err(inexpressible) => crate::progress::say(&format!("{} is left out: {inexpressible}", rundir::TUNE)),
+    }
+    Ok(())
+}
+
+/// What a user types to switch the rules on: for one mpirun, and for a shell.
+pub(crate) fn switch_on(run: &RunDir, findings: &Findings, pins: &Pins) -> Vec<String> {
+    if findings.table.is_empty() {
+        return Vec::new();
+    }
+    vec![
+        format!("mpirun {} PROGRAM", deploy::mpirun_line(&rules_path(run), pins).trim_start_matches("mpirun ")),
+        format!(". {}", deploy::quoted(&run.absolute().join(rundir::ENVIRONMENT).to_string_lossy())),
+    ]
+}
+
+/// Writes the report.
+pub(crate) fn report(run: &RunDir, findings: &Findings, context: &Context<'_>) -> Result<(), Failure> {
+    run.write(rundir::REPORT, &markdown::report(findings, context))?;
+    Ok(())
+}
+
+fn rules_path(run: &RunDir) -> String {
+    run.absolute().join(rundir::RULES).to_string_lossy().into_owned()
+}

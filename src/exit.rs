@@ -1,0 +1,27 @@
+//! What the exit code says.
+
+use std::process::ExitCode;
+
+/// How a command ended. The numbers are documented in the README and do not change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    /// The command line makes no sense; clap exits with this by itself.
+    Usage = 2,
+    /// An input file or directory is missing or unusable.
+    Input = 3,
+    /// The environment does not serve: no mpirun, a worker that does not start, an unknown release, too few slots.
+    Environment = 4,
+    /// Measuring ended before its time; what was measured is kept.
+    Incomplete = 5,
+    /// An output cannot be written, or is already there.
+    Output = 6,
+    /// The Open MPI in use does not do what the rules file says.
+    Unproven = 7,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}

@@ -1,0 +1,117 @@
+//! One error type for the whole command line, each with its exit code.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use collrules_record::import::ImportError;
+use collrules_record::rundir::RunDirError;
+use collrules_rules::classic::{EmitError, Rejection};
+use collrules_rules::deploy::Inexpressible;
+use collrules_runner::RunnerError;
+use collrules_runner::proof::Proof;
+use collrules_tuner::TunerError;
+
+use crate::exit::Exit;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// Nothing was measured.
+    #[error(transparent)]
+    Runner(#[from] RunnerError),
+    /// Measuring ended before its time.
+    #[error(
+        "{cause}\n{samples} samples of {cells} of {planned} cells were measured before that and are kept in {kept}; \
+         `collrules analyze {run}` makes rules of them"
+    )]
+    Incomplete { cause: Box<RunnerError>, samples: usize, cells: usize, planned: usize, kept: String, run: String },
+    /// A run directory refused.
+    #[error(transparent)]
+    Record(#[from] RunDirError),
+    /// A table cannot be used.
+    #[error("{}: {cause}", path.display())]
+    Import { path: PathBuf, cause: ImportError },
+    /// An input cannot be opened.
+    #[error("cannot open {}: {cause}", path.display())]
+    Open { path: PathBuf, cause: std::io::Error },
+    /// An analysis cannot be made.
+    #[error("{source_name}: {cause}")]
+    Analysis { source_name: String, cause: TunerError },
+    /// The rules cannot be written as a file.
+    #[error(transparent)]
+    Emit(#[from] EmitError),
+    /// The settings cannot be written as a file.
+    #[error("{0}; choose another output directory with --out")]
+    Settings(#[from] Inexpressible),
+    /// A structure cannot be written as JSON.
+    #[error("cannot write as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The command line contradicts itself.
+    #[error("{0}")]
+    Usage(String),
+    /// Open MPI would reject the file as a whole.
+    #[error("Open MPI would reject {} as a whole: {cause}", path.display())]
+    Rejected { path: PathBuf, cause: Rejection },
+    /// The file is not obeyed.
+    #[error("{what}:\n{}", faults.join("\n"))]
+    Unproven { what: String, faults: Vec<String> },
+    /// Standard output is gone.
+    #[error("cannot write to standard output: {0}")]
+    Stdout(std::io::Error),
+}
+
+/// How many faults of a proof are named.
+const NAMED_FAULTS: usize = 20;
+
+impl Failure {
+    /// What is not obeyed, and where.
+    pub(crate) fn unproven(what: String, proof: &Proof) -> Self {
+        let mut faults: Vec<String> =
+            proof.faults.iter().take(NAMED_FAULTS).map(|fault| format!("  {fault}")).collect();
+        if proof.faults.len() > NAMED_FAULTS {
+            faults.push(format!("  and {} more", proof.faults.len() - NAMED_FAULTS));
+        }
+        Self::Unproven { what, faults }
+    }
+
+    /// Says what went wrong, on standard error, and gives the exit code.
+    pub(crate) fn tell(&self) -> ExitCode {
+        // Nothing is left to be done where standard error itself is gone.
+        let _ = writeln!(std::io::stderr(), "collrules: {self}");
+        self.exit().into()
+    }
+
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Usage(_)
+            | Self::Runner(RunnerError::BadArguments(_) | RunnerError::EmptyGrid(_) | RunnerError::NotMeasurable(_)) => {
+                Exit::Usage
+            }
+            Self::Import { .. } | Self::Open { .. } | Self::Analysis { .. } | Self::Rejected { .. } => Exit::Input,
+            Self::Runner(RunnerError::Record(error)) | Self::Record(error) if is_input(error) => Exit::Input,
+            Self::Runner(RunnerError::Record(_)) | Self::Record(_) => Exit::Output,
+            Self::Emit(_) | Self::Settings(_) | Self::Json(_) | Self::Stdout(_) => Exit::Output,
+            Self::Runner(RunnerError::JobDied { .. } | RunnerError::JobHung { .. }) => Exit::Incomplete,
+            Self::Runner(_) => Exit::Environment,
+            Self::Incomplete { .. } => Exit::Incomplete,
+            Self::Unproven { .. } => Exit::Unproven,
+        }
+    }
+}
+
+/// Whether it is something that was to be read rather than written.
+fn is_input(error: &RunDirError) -> bool {
+    match error {
+        RunDirError::NotARun { .. }
+        | RunDirError::Read { .. }
+        | RunDirError::BadManifest { .. }
+        | RunDirError::BadSamples { .. }
+        | RunDirError::Format { .. } => true,
+        RunDirError::Occupied { .. }
+        | RunDirError::NotADirectory { .. }
+        | RunDirError::Create { .. }
+        | RunDirError::Write { .. }
+        | RunDirError::Append { .. } => false,
+    }
+}

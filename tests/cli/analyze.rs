@@ -1,0 +1,128 @@
+//! Timing tables to rules, without MPI.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use collrules_rules::classic::{self, ClassicFile};
+use collrules_rules::{Choice, Collective, Release, hazard};
+
+use crate::support::{Ran, bounded, data, findings, skip};
+
+fn analyze(table: &Path, out: &Path) -> Ran {
+    bounded().arg("analyze").arg(table).arg("--out").arg(out).output().unwrap().into()
+}
+
+fn rules(out: &Path) -> ClassicFile {
+    classic::read(&fs::read_to_string(out.join("rules.conf")).unwrap()).unwrap()
+}
+
+/// The table of the two EPYC nodes has one cell without a time, and scatter must not change with the size.
+#[test]
+fn the_epyc_table_gives_rules() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("epyc");
+    let ran = analyze(&data("epyc-two-nodes-osu.csv"), &out).exits(0);
+    ran.complains("line 504");
+    assert_eq!(ran.stderr.matches(": line ").count(), 1, "{}", ran.stderr);
+    let findings = findings(&out);
+    assert_eq!(findings.cells.len(), 2 * 8 * 21);
+    assert!(findings.table.rules() > 0);
+    assert_eq!(hazard::check(&findings.table), []);
+    assert_eq!(rules(&out).to_table(Release::V5_0), findings.table);
+    assert!(findings.remarks.iter().any(|remark| remark.contains("20%")), "{:?}", findings.remarks);
+}
+
+/// Tree takes 90 % or so of the builtin's time at one size only, on two-digit values: no reason to change anything.
+#[test]
+fn the_barrier_table_gives_no_rules() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("barrier");
+    analyze(&data("thin-barrier-approx.csv"), &out).exits(0).says("Nothing beats the builtin");
+    assert!(findings(&out).table.is_empty());
+}
+
+#[test]
+fn the_summit_table_gives_safe_rules() {
+    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/summit-osu.csv.gz");
+    if !table.is_file() {
+        return skip("no summit-osu.csv.gz in ../shared/data");
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("summit");
+    analyze(&table, &out).exits(0);
+    let findings = findings(&out);
+    assert_eq!(hazard::check(&findings.table), []);
+    assert_eq!(rules(&out).to_table(Release::V5_0), findings.table);
+    let collectives = findings.table.collectives().count();
+    assert!(collectives >= 8, "{collectives}");
+}
+
+/// Every kind of bad row, with the number of its line; the good rows still give their rule.
+#[test]
+fn bad_rows_are_named_and_left_out() {
+    let scratch = tempfile::tempdir().unwrap();
+    let table = scratch.path().join("table.csv");
+    fs::write(
+        &table,
+        "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\n\
+         bcast,0,4,1024,10\n\
+         bcast,6,4,1024,5\n\
+         bcast,5,4,1024,\n\
+         bcast,5,4,1024,0\n\
+         bcast,5,4,1024,-3\n\
+         bcast,5,4,1024,fast\n\
+         bcast,5,4,1024,inf\n\
+         bcast,77,4,1024,1\n\
+         brodcast,1,4,1024,1\n\
+         bcast,1,4,1024,7\n\
+         bcast,1,4,1024,8\n\
+         bcast,1,4\n",
+    )
+    .unwrap();
+    let out = scratch.path().join("out");
+    let ran = analyze(&table, &out).exits(0);
+    for line in (4..=10).chain([11, 12, 13]) {
+        ran.complains(&format!("line {line}:"));
+    }
+    let table = findings(&out).table;
+    assert_eq!(table.lookup(Collective::Bcast, 4, 1024), Choice::plain(6));
+    assert_eq!(table.rules(), 1);
+}
+
+#[test]
+fn tables_may_be_packed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let packed = scratch.path().join("table.csv.gz");
+    let mut encoder = flate2::write::GzEncoder::new(fs::File::create(&packed).unwrap(), flate2::Compression::fast());
+    encoder.write_all(&fs::read(data("epyc-two-nodes-osu.csv")).unwrap()).unwrap();
+    encoder.finish().unwrap();
+    let (plain, unpacked) = (scratch.path().join("plain"), scratch.path().join("packed"));
+    analyze(&data("epyc-two-nodes-osu.csv"), &plain).exits(0);
+    analyze(&packed, &unpacked).exits(0);
+    assert_eq!(findings(&plain).table, findings(&unpacked).table);
+}
+
+/// The settings name the rules file by its absolute path, whatever path the directory was given by.
+#[test]
+fn settings_name_the_file_by_absolute_path() {
+    let scratch = tempfile::tempdir().unwrap();
+    let ran: Ran = bounded()
+        .current_dir(scratch.path())
+        .arg("analyze")
+        .arg(data("epyc-two-nodes-osu.csv"))
+        .args(["--out", "relative"])
+        .output()
+        .unwrap()
+        .into();
+    ran.exits(0);
+    let path = scratch.path().join("relative/rules.conf");
+    let line = format!("coll_tuned_dynamic_rules_filename = {}\n", path.display());
+    let settings = fs::read_to_string(scratch.path().join("relative/mca-params.conf")).unwrap();
+    assert!(settings.contains(&line), "{settings}");
+    assert!(settings.contains("coll_tuned_use_dynamic_rules = 1\n"), "{settings}");
+    let environment = fs::read_to_string(scratch.path().join("relative/env.sh")).unwrap();
+    assert!(environment.contains(&format!("OMPI_MCA_coll_tuned_dynamic_rules_filename={}", path.display())));
+    let tune = fs::read_to_string(scratch.path().join("relative/tune.conf")).unwrap();
+    assert!(tune.lines().all(|line| line.starts_with("--mca ") || line.starts_with('#') || line.is_empty()));
+}

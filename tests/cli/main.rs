@@ -1,0 +1,15 @@
+//! The programs as their users run them.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod analyze;
+mod bad_input;
+mod simulated;
+mod support;
+
+#[cfg(feature = "mpi")]
+mod faults;
+#[cfg(feature = "mpi")]
+mod obeyed;
+#[cfg(feature = "mpi")]
+mod tuned;

@@ -1,0 +1,151 @@
+//! Whether real releases of Open MPI obey the files that are written, and whether it is noticed when they don't.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::{OpenMpi, Ran, allow_root, bounded, skip, under_each_release};
+
+/// A table whose winners are plain: at 2 and 4 ranks pipeline for bcast between 4 KiB and 64 KiB and binary tree above,
+/// binomial for scatter, two_proc or tree for barrier; nothing at 3 ranks.
+fn table() -> String {
+    let mut text = String::from("collective,algorithm_id,comm_size,message_bytes,avg_latency_us\n");
+    let mut row = |collective: &str, id: u32, ranks: u32, bytes: u64, micros: u32| {
+        writeln!(text, "{collective},{id},{ranks},{bytes},{micros}").unwrap();
+    };
+    for ranks in [2, 4] {
+        for power in 0..=20 {
+            let bytes = 1 << power;
+            row("bcast", 0, ranks, bytes, 20);
+            row("bcast", 3, ranks, bytes, if (12..=16).contains(&power) { 10 } else { 30 });
+            row("bcast", 5, ranks, bytes, if power > 16 { 10 } else { 30 });
+            row("scatter", 0, ranks, bytes, 20);
+            row("scatter", 2, ranks, bytes, 10);
+        }
+        row("barrier", 0, ranks, 0, 20);
+        row("barrier", if ranks == 2 { 5 } else { 6 }, ranks, 0, 10);
+    }
+    text
+}
+
+/// The directory that `analyze` makes of the table.
+fn rules(scratch: &Path, mpi: &OpenMpi) -> PathBuf {
+    let (input, out) = (scratch.join("table.csv"), scratch.join("rules of the table"));
+    fs::write(&input, table()).unwrap();
+    let mut command = bounded();
+    command.arg("analyze").arg(input).arg("--out").arg(&out).args(["--release", &mpi.version]);
+    Ran::from(command.output().unwrap()).exits(0);
+    out
+}
+
+fn verify(mpi: &OpenMpi, rules: &Path, environment: &[(&str, &str)]) -> Ran {
+    let mut command = mpi.collrules("verify --np 2,3,4 --oversubscribe", rules);
+    command.envs(environment.iter().copied()).output().unwrap().into()
+}
+
+#[test]
+fn every_boundary_is_obeyed() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let out = rules(scratch.path(), mpi);
+        let ran = verify(mpi, &out.join("rules.conf"), &[]).exits(0);
+        ran.says(&format!("Open MPI {} accepts", mpi.version));
+        let left: Vec<_> = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(left.iter().all(|name| !name.to_string_lossy().contains("probe")), "{left:?}");
+    });
+}
+
+/// From 5.0 on an algorithm that is forced somewhere beats the rules; before, rules win.
+#[test]
+fn a_forced_algorithm_in_the_way_is_noticed() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let file = rules(scratch.path(), mpi).join("rules.conf");
+        let ran = verify(mpi, &file, &[("OMPI_MCA_coll_tuned_bcast_algorithm", "1")]);
+        if mpi.is_before(5) {
+            ran.exits(0);
+        } else {
+            let ran = ran.exits(7);
+            ran.complains("is NOT obeyed");
+            ran.complains("bcast on 2 ranks at");
+        }
+    });
+}
+
+#[test]
+fn a_file_that_is_not_loaded_is_noticed() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let file = rules(scratch.path(), mpi).join("rules.conf");
+        verify(mpi, &file, &[("OMPI_MCA_coll_tuned_priority", "0")]).exits(7).complains("did not load the file");
+    });
+}
+
+/// What an ordinary MPI program sends is what the algorithm of the rule sends, by each way to switch the file on; and
+/// not what it sends without the file.
+#[test]
+fn an_ordinary_program_sends_what_the_rule_says() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let out = rules(scratch.path(), mpi);
+        let program = scratch.path().join("ordinary");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/ordinary.c");
+        let compiled = Command::new("mpicc").arg(&source).arg("-o").arg(&program).status();
+        if !compiled.is_ok_and(|status| status.success()) {
+            return skip("no mpicc that compiles the ordinary program");
+        }
+        let settings = out.join("mca-params.conf");
+        let deployed = traffic(mpi, &program, &[], &[("OMPI_MCA_mca_base_param_files", settings.to_str().unwrap())]);
+        let forced = ["--mca", "coll_tuned_use_dynamic_rules", "1", "--mca", "coll_tuned_bcast_algorithm", "3"];
+        let forced = traffic(mpi, &program, &forced, &[]);
+        assert_eq!(deployed, forced, "{}", mpi.version);
+        assert_ne!(deployed, traffic(mpi, &program, &[], &[]), "{}", mpi.version);
+
+        let script = format!(". '{}' && env", out.join("env.sh").display());
+        let environment = Command::new("sh").args(["-c", &script]).output().unwrap();
+        let text = String::from_utf8(environment.stdout).unwrap();
+        let exported: Vec<(&str, &str)> = text
+            .lines()
+            .filter_map(|line| line.split_once('='))
+            .filter(|(name, _)| name.starts_with("OMPI_MCA_"))
+            .collect();
+        assert_eq!(exported.len(), 2, "{exported:?}");
+        assert_eq!(traffic(mpi, &program, &[], &exported), forced, "{}", mpi.version);
+    });
+}
+
+/// Messages per sender and receiver that Open MPI itself sends for a program on 4 ranks, as its monitoring layer
+/// reports them: bytes and number.
+fn traffic(
+    mpi: &OpenMpi,
+    program: &Path,
+    options: &[&str],
+    environment: &[(&str, &str)],
+) -> BTreeMap<(u32, u32), (u64, u64)> {
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=10", "120"]).arg(&mpi.mpirun).args(["-np", "4"]);
+    if mpi.is_before(5) {
+        command.arg("--oversubscribe");
+    } else {
+        command.args(["--map-by", ":OVERSUBSCRIBE", "--mca", "pml", "ob1,monitoring"]);
+        let libraries = mpi.mpirun.parent().unwrap().parent().unwrap().join("lib");
+        command.env("LD_LIBRARY_PATH", libraries);
+    }
+    command.args(["--mca", "pml_monitoring_enable", "2", "--mca", "pml_monitoring_enable_output", "1"]);
+    command.args(options).arg(program).envs(environment.iter().copied());
+    allow_root(&mut command);
+    let ran = Ran::from(command.output().unwrap()).exits(0);
+    let text = format!("{}\n{}", ran.stdout, ran.stderr);
+    let mut traffic = BTreeMap::new();
+    for line in text.lines().filter_map(|line| line.strip_prefix("I\t")) {
+        // I, sender, receiver, "N bytes", "M msgs sent", histogram
+        let fields: Vec<&str> = line.split('\t').collect();
+        let number = |field: &str| field.split_whitespace().next().unwrap().parse::<u64>().unwrap();
+        let pair = (number(fields[0]) as u32, number(fields[1]) as u32);
+        traffic.insert(pair, (number(fields[2]), number(fields[3])));
+    }
+    assert!(!traffic.is_empty(), "no monitoring output in:\n{text}");
+    traffic
+}

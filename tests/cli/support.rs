@@ -1,0 +1,133 @@
+//! Running the program, and finding the releases of Open MPI to run it under.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use collrules_record::findings::Findings;
+
+/// A finished program.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Ran {
+    /// Fails with everything that was said unless the exit code is this one.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "\n--- stdout\n{}\n--- stderr\n{}", self.stdout, self.stderr);
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        self
+    }
+
+    /// Fails unless standard error says this.
+    #[track_caller]
+    pub(crate) fn complains(&self, text: &str) {
+        assert!(self.stderr.contains(text), "`{text}` is not in:\n{}", self.stderr);
+    }
+
+    /// Fails unless standard output says this.
+    #[track_caller]
+    pub(crate) fn says(&self, text: &str) {
+        assert!(self.stdout.contains(text), "`{text}` is not in:\n{}", self.stdout);
+    }
+}
+
+/// `collrules`, bounded in time so that a job that hangs fails its test and no other.
+pub(crate) fn bounded() -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=10", "240"]).arg(env!("CARGO_BIN_EXE_collrules"));
+    allow_root(&mut command);
+    command
+}
+
+/// `collrules` with arguments separated by blanks, and one more that may hold blanks.
+pub(crate) fn collrules(arguments: &str, last: &Path) -> Ran {
+    bounded().args(arguments.split_whitespace()).arg(last).output().unwrap().into()
+}
+
+/// Tests run as root where continuous integration does; Open MPI wants to hear that this is meant.
+pub(crate) fn allow_root(command: &mut Command) {
+    for name in ["OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"] {
+        command.env(name, "1").env(format!("{name}_CONFIRM"), "1");
+    }
+}
+
+/// The findings that a directory holds.
+pub(crate) fn findings(directory: &Path) -> Findings {
+    serde_json::from_str(&fs::read_to_string(directory.join("findings.json")).unwrap()).unwrap()
+}
+
+/// A file of the test data.
+pub(crate) fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// Says aloud that a test does nothing, past the capture of the test runner.
+pub(crate) fn skip(why: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "skipped: {why}");
+}
+
+/// An installation of Open MPI.
+#[cfg(feature = "mpi")]
+pub(crate) struct OpenMpi {
+    pub(crate) mpirun: PathBuf,
+    /// As in `4.1.4`.
+    pub(crate) version: String,
+}
+
+#[cfg(feature = "mpi")]
+impl OpenMpi {
+    fn at(mpirun: PathBuf) -> Option<Self> {
+        let output = Command::new(&mpirun).arg("--version").output().ok()?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let version = said.lines().next()?.split_once("(Open MPI) ")?.1.trim().to_owned();
+        Some(Self { mpirun, version })
+    }
+
+    pub(crate) fn is_before(&self, major: u32) -> bool {
+        self.version.split('.').next().and_then(|first| first.parse::<u32>().ok()).is_some_and(|first| first < major)
+    }
+
+    /// A subcommand under this installation, with arguments separated by blanks, and one more that may hold blanks.
+    pub(crate) fn collrules(&self, arguments: &str, last: &Path) -> Command {
+        let mut command = bounded();
+        command.args(arguments.split_whitespace()).arg(last).arg("--mpirun").arg(&self.mpirun);
+        command
+    }
+}
+
+/// What jobs of these tests share: two processors. One test at a time has them.
+#[cfg(feature = "mpi")]
+static PROCESSORS: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+/// Runs a test under each installation of Open MPI there is: the one in PATH, and the one that `make test` puts into
+/// the target directory. Says aloud where there is none; in continuous integration both have to be there.
+#[cfg(feature = "mpi")]
+pub(crate) fn under_each_release(test: impl Fn(&OpenMpi)) {
+    let _alone = PROCESSORS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let second = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/openmpi-5.0/bin/mpirun");
+    let found: Vec<OpenMpi> = [PathBuf::from("mpirun"), second].into_iter().filter_map(OpenMpi::at).collect();
+    if std::env::var_os("CI").is_some() {
+        assert!(found.len() == 2, "both releases of Open MPI are to be tested");
+    }
+    if found.is_empty() {
+        skip("no Open MPI found");
+    }
+    for installation in &found {
+        test(installation);
+    }
+}

@@ -1,0 +1,88 @@
+//! The main job, on real releases of Open MPI.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crate::support::{Ran, findings, under_each_release};
+
+/// Every algorithm that the release has for these collectives, at 2, 3 and 4 ranks: all are timed, none fails its
+/// check, and the file that comes of it is obeyed.
+#[test]
+fn tune_measures_everything_and_proves_its_rules() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let out = scratch.path().join("run");
+        let arguments =
+            "tune --ops bcast,scatter,barrier --np 2,3,4 --sizes 1,4K,64K --budget 8s --oversubscribe --out";
+        let ran = Ran::from(mpi.collrules(arguments, &out).output().unwrap()).exits(0);
+        let findings = findings(&out);
+        if findings.table.is_empty() {
+            ran.says("There is no rule whose effect could be shown");
+        } else {
+            ran.says(&format!(
+                "Open MPI {} accepts the rules file and serves all 21 measured cells by the intended rule",
+                mpi.version
+            ));
+            ran.says("To switch it on");
+        }
+        for file in ["rules.conf", "mca-params.conf", "env.sh", "tune.conf", "report.md", "manifest.json"] {
+            assert!(out.join(file).is_file(), "{file}");
+        }
+        let manifest: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(out.join("manifest.json")).unwrap()).unwrap();
+        assert_eq!(manifest["survey"]["version"], mpi.version.as_str());
+
+        let samples = fs::read_to_string(out.join("samples.csv")).unwrap();
+        let mut timed = BTreeSet::new();
+        for line in samples.lines().skip(2) {
+            let fields: Vec<&str> = line.split(',').collect();
+            let [_, _, _, collective, ranks, _, candidate, max, min, mean, ended] = fields[..] else {
+                panic!("{line}");
+            };
+            assert!(!ended.starts_with("disqualified"), "{line}");
+            if ended.is_empty() {
+                let [max, min, mean] = [max, min, mean].map(|seconds| seconds.parse::<f64>().unwrap());
+                assert!(0.0 < min && min <= mean * (1.0 + 1e-9) && mean <= max * (1.0 + 1e-9), "{line}");
+                let algorithm =
+                    candidate.strip_prefix("tuned:").map_or("0", |choice| choice.split('/').next().unwrap());
+                timed.insert((collective.to_owned(), ranks.to_owned(), algorithm.to_owned()));
+            }
+        }
+        for ranks in ["2", "3", "4"] {
+            let expected = (0..=9).map(|id| ("bcast", id)).chain((0..=3).map(|id| ("scatter", id)));
+            // Algorithm 5 of barrier is for two processes alone.
+            let barriers = (0..=6).filter(|id| *id != 5 || ranks == "2").map(|id| ("barrier", id));
+            for (collective, id) in expected.chain(barriers) {
+                let point = (collective.to_owned(), ranks.to_owned(), id.to_string());
+                assert!(timed.contains(&point), "{point:?} was not timed under {}", mpi.version);
+            }
+            assert!(ranks == "2" || !timed.contains(&("barrier".to_owned(), ranks.to_owned(), "5".to_owned())));
+        }
+    });
+}
+
+#[test]
+fn more_ranks_than_slots_are_refused_before_anything_is_measured() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let out = scratch.path().join("run");
+        let ran = Ran::from(mpi.collrules("tune --np 2,4096 --out", &out).output().unwrap()).exits(4);
+        ran.complains("4096 ranks are wanted");
+        ran.complains("--oversubscribe");
+        assert!(!out.exists());
+    });
+}
+
+#[test]
+fn a_dry_run_lists_points_and_leaves_nothing_behind() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let out = scratch.path().join("run");
+        let ran = mpi.collrules("tune --dry-run --np 2,3 --oversubscribe --sizes 1K:64K --out", &out).output().unwrap();
+        let ran = Ran::from(ran).exits(0);
+        ran.says(&format!("Open MPI v{}", mpi.version));
+        ran.says("bcast on 3 ranks at 64KiB: builtin tuned:1/0/0/0 tuned:2/2/0/0 tuned:2/2/8192/0");
+        ran.says("barrier on 2 ranks: builtin tuned:1/0/0/0 tuned:2/0/0/0 tuned:3/0/0/0 tuned:4/0/0/0 tuned:5/0/0/0");
+        assert!(!out.exists());
+    });
+}
