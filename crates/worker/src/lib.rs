@@ -1,7 +1,7 @@
 //! The MPI program of collrules.
 //!
-//! Started by `mpirun` on every rank, it takes one [`Job`](collrules_runner::wire::Job) from the standard input of rank
-//! 0, does it, and reports [`Event`](collrules_runner::wire::Event)s on the standard output of rank 0.
+//! Started by `mpirun` on every rank, it takes one [`Job`] from the standard input of rank
+//! 0, does it, and reports [`Event`]s on the standard output of rank 0.
 //!
 //! | module | job |
 //! |---|---|
