@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         fanouts: vec![2, 4],
         oversubscribe: false,
     };
-    let plan = grid.plan(&survey, Schedule { budget: Seconds(600.0), ..Schedule::default() }, 42)?;
+    let plan = grid.plan(&survey, 3, Schedule { budget: Seconds(600.0), ..Schedule::default() }, 42)?;
 
     let directory = std::env::temp_dir().join(format!("collrules-example-{}", std::process::id()));
     let manifest = Manifest {
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let run = RunDir::create(&directory, &manifest)?;
     let mut tally = Tally::default();
-    campaign::measure(&mut cluster, &plan, 0, &mut run.appender()?, &mut tally, &mut |_| {})?;
+    campaign::measure(&mut cluster, &plan, &mut run.appender()?, &mut tally, &mut |_, _| {})?;
     println!("{} samples of {} cells: {}\n", tally.samples, tally.cells, tally.ended);
 
     let observations = Observations::from_samples(&run.samples()?.text)?;

@@ -47,9 +47,12 @@ pub(crate) struct Tune {
     /// Fan-outs to try where an algorithm has one, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2,4")]
     pub(crate) fanouts: Vec<u32>,
-    /// Time to spend on measuring; every cell gets one visit in any case
+    /// Time to spend on measuring; every cell gets one visit per launch in any case
     #[arg(long, value_name = "TIME", default_value = "120s")]
     pub(crate) budget: Seconds,
+    /// How many times to start the job; the budget is shared. What is chosen has to gain in every launch
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) launches: u32,
     /// Directory for the run, which must not hold one yet [default: collrules-run-DATE-TIME]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

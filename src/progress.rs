@@ -24,7 +24,7 @@ impl<'a> Progress<'a> {
         Self { plan, start: now, last: now, visited: vec![false; plan.cells.len()], visits: 0 }
     }
 
-    pub(crate) fn see(&mut self, event: &Event) {
+    pub(crate) fn see(&mut self, launch: u32, event: &Event) {
         match event {
             Event::Visited { cell, .. } => {
                 self.visited[*cell] = true;
@@ -33,8 +33,10 @@ impl<'a> Progress<'a> {
                     self.last = Instant::now();
                     let seen = self.visited.iter().filter(|visited| **visited).count();
                     say(&format!(
-                        "{:>4.0} s: {seen} of {} cells seen, {} visits; now {}",
+                        "{:>4.0} s: launch {} of {}: {seen} of {} cells seen, {} visits; now {}",
                         self.start.elapsed().as_secs_f64(),
+                        launch + 1,
+                        self.plan.launches,
                         self.plan.cells.len(),
                         self.visits,
                         self.plan.cells[*cell].cell,
@@ -46,7 +48,10 @@ impl<'a> Progress<'a> {
                 say(&format!("{} is out in {}: {why}", planned.candidates[*candidate], planned.cell));
             }
             Event::Measured { why } => {
-                say(&format!("{:>4.0} s: measuring ends: {why}", self.start.elapsed().as_secs_f64()));
+                let (seconds, launches) = (self.start.elapsed().as_secs_f64(), self.plan.launches);
+                say(&format!("{seconds:>4.0} s: launch {} of {launches} ends: {why}", launch + 1));
+                self.visited.fill(false);
+                self.visits = 0;
             }
             _ => {}
         }

@@ -6,6 +6,7 @@ use std::path::Path;
 use collrules_record::findings::Findings;
 use collrules_record::import;
 use collrules_record::rundir::RunDir;
+use collrules_record::units::Seconds;
 use collrules_report::markdown::Context;
 use collrules_rules::Release;
 use collrules_runner::grid::known_release;
@@ -36,7 +37,7 @@ fn analyze_run(args: &Analyze) -> Result<(), Failure> {
     let run = RunDir::open(&args.input)?;
     let manifest = run.manifest()?;
     let release = known_release(&manifest.survey)?;
-    let findings = findings_of_run(&run, release, args.criteria.criteria())?;
+    let findings = findings_of_run(&run, release, args.criteria.criteria(manifest.survey.clock_step))?;
     let context = Context { manifest: Some(&manifest), ..Context::default() };
     finish(&run, &findings, &manifest.pins, context, args.quiet)
 }
@@ -72,7 +73,8 @@ fn analyze_table(args: &Analyze) -> Result<(), Failure> {
     let failed = |cause| Failure::Analysis { source_name: source_name.clone(), cause };
     let observations = Observations::from_timings(&table.timings).map_err(failed)?;
     let mut findings =
-        collrules_tuner::analyze(&observations, release, args.criteria.criteria(), &source_name).map_err(failed)?;
+        collrules_tuner::analyze(&observations, release, args.criteria.criteria(Seconds(0.0)), &source_name)
+            .map_err(failed)?;
     if !table.problems.is_empty() {
         findings.remarks.push(format!("{} rows of the table were left out.", table.problems.len()));
     }

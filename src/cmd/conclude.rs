@@ -4,14 +4,17 @@ use std::io::{self, Write};
 
 use collrules_record::findings::{Criteria, Findings};
 use collrules_record::rundir::{self, RunDir};
+use collrules_record::units::Seconds;
 use collrules_report::{summary, terminal};
 
 use crate::args::CriteriaArgs;
 use crate::failure::Failure;
 
 impl CriteriaArgs {
-    pub(super) fn criteria(&self) -> Criteria {
+    /// The criteria for times that were read off a clock with such a step; 0 where it is unknown.
+    pub(super) fn criteria(&self, clock_step: Seconds) -> Criteria {
         Criteria {
+            clock_step,
             min_gain: self.min_gain,
             error_rate: self.error_rate,
             untested_gain: self.untested_gain,
@@ -26,12 +29,15 @@ pub(super) fn print(run: &RunDir, findings: &Findings, switch_on: &[String], pro
     text(run, findings, switch_on, proof).iter().try_for_each(|line| writeln!(out, "{line}")).map_err(Failure::Stdout)
 }
 
+/// Sentences are wrapped to this width; commands and paths are left whole, to be copied.
+const WIDTH: usize = 80;
+
 fn text(run: &RunDir, findings: &Findings, switch_on: &[String], proof: &[String]) -> Vec<String> {
     let mut lines = vec![terminal::verdicts(findings), String::new(), "Expected gain over the builtin:".to_owned()];
-    lines.extend(summary::sentences(findings).into_iter().map(|line| format!("  {line}")));
+    lines.extend(summary::sentences(findings).iter().flat_map(|sentence| wrapped(sentence, "  ", "    ")));
     if !findings.remarks.is_empty() {
         lines.extend([String::new(), "To know:".to_owned()]);
-        lines.extend(findings.remarks.iter().map(|line| format!("  {line}")));
+        lines.extend(findings.remarks.iter().flat_map(|remark| wrapped(remark, "  - ", "    ")));
     }
     lines.extend([String::new(), "Files:".to_owned()]);
     for (name, what) in [
@@ -49,7 +55,12 @@ fn text(run: &RunDir, findings: &Findings, switch_on: &[String], proof: &[String
     }
     if !proof.is_empty() {
         lines.push(String::new());
-        lines.extend(proof.iter().cloned());
+        lines.extend(proof.iter().flat_map(|sentence| wrapped(sentence, "", "")));
     }
     lines
+}
+
+fn wrapped(sentence: &str, first: &str, rest: &str) -> Vec<String> {
+    let options = textwrap::Options::new(WIDTH).initial_indent(first).subsequent_indent(rest).break_words(false);
+    textwrap::wrap(sentence, options).into_iter().map(|line| line.into_owned()).collect()
 }

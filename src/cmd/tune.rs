@@ -8,6 +8,7 @@ use collrules_record::findings::Findings;
 use collrules_record::manifest::{self, Manifest};
 use collrules_record::plan::Schedule;
 use collrules_record::rundir::{self, RunDir};
+use collrules_record::units::Seconds;
 use collrules_record::{Cell, Plan, Survey};
 use collrules_report::markdown::Context;
 use collrules_runner::campaign::{self, Tally};
@@ -26,8 +27,8 @@ use crate::progress::{Progress, say};
 
 pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     let Started { mut backend, survey, release, pins } = start(args)?;
-    let schedule = Schedule { budget: args.budget, ..Schedule::default() };
-    let plan = grid(args).plan(&survey, schedule, args.seed)?;
+    let budget = Seconds(args.budget.0 / f64::from(args.launches));
+    let plan = grid(args).plan(&survey, args.launches, Schedule { budget, ..Schedule::default() }, args.seed)?;
     if args.dry_run {
         return dry_run(&plan, &survey);
     }
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     let run = RunDir::create(args.out.clone().unwrap_or_else(default_out), &manifest)?;
     measure(args, backend.as_mut(), &run, &plan)?;
 
-    let mut findings = findings_of_run(&run, release, args.criteria.criteria())?;
+    let mut findings = findings_of_run(&run, release, args.criteria.criteria(survey.clock_step))?;
     findings.remarks.extend(remarks(args, &survey, &plan, &pins));
     deliver::rules(&run, &findings)?;
     let cells: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
@@ -88,26 +89,29 @@ fn dry_run(plan: &Plan, survey: &Survey) -> Result<(), Failure> {
         format!("{}: {}", planned.cell, candidates.join(" "))
     }));
     lines.push(format!(
-        "{} cells, {} points; measuring ends after {} at the latest, give or take one visit to each cell",
+        "{} cells, {} points, {} launches; measuring ends after {} at the latest, give or take one visit to each cell",
         plan.cells.len(),
         plan.points(),
-        plan.schedule.budget,
+        plan.launches,
+        plan.budget(),
     ));
     lines.iter().try_for_each(|line| writeln!(out, "{line}")).map_err(Failure::Stdout)
 }
 
 fn measure(args: &Tune, backend: &mut dyn Backend, run: &RunDir, plan: &Plan) -> Result<(), Failure> {
     say(&format!(
-        "measuring {} points in {} cells, for {} at most, into {}",
+        "measuring {} points in {} cells, {} launches, for {} at most, into {}",
         plan.points(),
         plan.cells.len(),
+        plan.launches,
         args.budget,
         run.path().display(),
     ));
     let mut writer = run.appender()?;
     let mut progress = Progress::new(plan);
     let mut tally = Tally::default();
-    let result = campaign::measure(backend, plan, 0, &mut writer, &mut tally, &mut |event| progress.see(event));
+    let result =
+        campaign::measure(backend, plan, &mut writer, &mut tally, &mut |launch, event| progress.see(launch, event));
     result.map_err(|cause| match tally.samples {
         0 => cause.into(),
         samples => Failure::Incomplete {

@@ -38,10 +38,11 @@ impl Ran {
         assert!(self.stderr.contains(text), "`{text}` is not in:\n{}", self.stderr);
     }
 
-    /// Fails unless standard output says this.
+    /// Fails unless standard output says this, however its lines are broken.
     #[track_caller]
     pub(crate) fn says(&self, text: &str) {
-        assert!(self.stdout.contains(text), "`{text}` is not in:\n{}", self.stdout);
+        let words = self.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(text), "`{text}` is not in:\n{}", self.stdout);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::estimate::Estimate;
 use crate::manifest::FormatVersion;
-use crate::units::{Bytes, Ranks};
+use crate::units::{Bytes, Ranks, Seconds};
 
 /// The version of `findings.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
@@ -56,11 +56,13 @@ pub struct Criteria {
     pub level: f64,
     /// Where single values allow no test: the gain that is asked for instead.
     pub untested_gain: f64,
+    /// The smallest step of the clock; smaller differences between medians prove nothing. 0 where it is unknown.
+    pub clock_step: Seconds,
 }
 
 impl Default for Criteria {
     fn default() -> Self {
-        Self { min_gain: 0.03, error_rate: 0.05, level: 0.95, untested_gain: 0.20 }
+        Self { min_gain: 0.03, error_rate: 0.05, level: 0.95, untested_gain: 0.20, clock_step: Seconds(0.0) }
     }
 }
 

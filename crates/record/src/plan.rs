@@ -11,7 +11,9 @@ use crate::units::Seconds;
 pub struct Plan {
     /// The cells with their candidates; the builtin is the first candidate of every cell.
     pub cells: Vec<CellPlan>,
-    /// How samples are spread and when they end.
+    /// How many times the job is started; each launch measures all cells.
+    pub launches: u32,
+    /// How samples are spread over a launch and when they end.
     pub schedule: Schedule,
     /// Seed of every random order.
     pub seed: u64,
@@ -45,7 +47,7 @@ pub struct Schedule {
     pub precision: f64,
     /// A candidate is dropped when even the lower end of its interval is this many times the upper end of the best.
     pub drop_factor: f64,
-    /// No visit starts after this time, except that every cell gets one.
+    /// No visit starts after this time in a launch, except that every cell gets one.
     pub budget: Seconds,
 }
 
@@ -54,16 +56,27 @@ impl Default for Schedule {
         Self {
             warmup_rounds: 5,
             rounds_per_visit: 3,
-            min_rounds: 48,
-            max_rounds: 300,
+            min_rounds: 24,
+            max_rounds: 150,
             precision: 0.02,
             drop_factor: 1.5,
-            budget: Seconds(120.0),
+            budget: Seconds(40.0),
         }
     }
 }
 
 impl Plan {
+    /// The same plan for one of its launches, which has random orders of its own.
+    #[must_use]
+    pub fn for_launch(&self, launch: u32) -> Self {
+        Self { launches: 1, seed: self.seed.wrapping_add(u64::from(launch) << 32), ..self.clone() }
+    }
+
+    /// The time that all launches may take together, in seconds.
+    pub fn budget(&self) -> Seconds {
+        Seconds(self.schedule.budget.0 * f64::from(self.launches))
+    }
+
     /// The number of points: candidates summed over cells.
     pub fn points(&self) -> usize {
         self.cells.iter().map(|cell| cell.candidates.len()).sum()

@@ -134,7 +134,7 @@ pub fn sentences(findings: &Findings) -> Vec<String> {
         .map(|expected| {
             let Expectation { collective, cells, improved, overall, best } = expected;
             let Some(best) = best else {
-                return format!("{collective}: nothing; the builtin stays in all {cells} cells.");
+                return format!("{collective}: nothing; the builtin stays in every cell ({cells}).");
             };
             let cautious = overall.cautious.map_or(String::new(), |low| {
                 format!(

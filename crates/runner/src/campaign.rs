@@ -16,42 +16,45 @@ pub struct Tally {
     pub samples: usize,
     /// Cells with at least one timing.
     pub cells: usize,
-    /// Candidates disqualified, counted once per cell.
+    /// Candidates disqualified, counted once per cell and launch.
     pub disqualified: usize,
-    /// Why measuring ended.
+    /// Why the last launch ended.
     pub ended: String,
 }
 
-/// Measures a plan as one launch and appends every row to the run directory before the next event is looked at, so
-/// that whatever happens costs no more than the visit under way. `watch` sees each event after its rows are written.
+/// Measures a plan, launch after launch, and appends every row to the run directory before the next event is looked
+/// at, so that whatever happens costs no more than the visit under way. `watch` sees each event, with the launch it
+/// belongs to, after its rows are written.
 ///
 /// The tally counts what was written, also where an error is returned.
 pub fn measure(
     backend: &mut dyn Backend,
     plan: &Plan,
-    launch: u32,
     writer: &mut SampleWriter,
     tally: &mut Tally,
-    watch: &mut dyn FnMut(&Event),
+    watch: &mut dyn FnMut(u32, &Event),
 ) -> Result<(), RunnerError> {
     let mut seen = vec![false; plan.cells.len()];
-    backend.measure(plan, &mut |event| {
-        let rows = rows(plan, launch, &event);
-        if !rows.is_empty() {
-            writer.append(&rows)?;
-        }
-        match &event {
-            Event::Visited { cell, rounds, candidates, .. } => {
-                tally.samples += rounds.len() * candidates.len();
-                tally.cells += usize::from(!std::mem::replace(&mut seen[*cell], true));
+    for launch in 0..plan.launches {
+        backend.measure(&plan.for_launch(launch), &mut |event| {
+            let rows = rows(plan, launch, &event);
+            if !rows.is_empty() {
+                writer.append(&rows)?;
             }
-            Event::Disqualified { .. } => tally.disqualified += 1,
-            Event::Measured { why } => tally.ended.clone_from(why),
-            _ => {}
-        }
-        watch(&event);
-        Ok(())
-    })
+            match &event {
+                Event::Visited { cell, rounds, candidates, .. } => {
+                    tally.samples += rounds.len() * candidates.len();
+                    tally.cells += usize::from(!std::mem::replace(&mut seen[*cell], true));
+                }
+                Event::Disqualified { .. } => tally.disqualified += 1,
+                Event::Measured { why } => tally.ended.clone_from(why),
+                _ => {}
+            }
+            watch(launch, &event);
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 fn rows(plan: &Plan, launch: u32, event: &Event) -> Vec<Row> {

@@ -77,7 +77,7 @@ pub fn communicator_sizes(wanted: &[Ranks], slots: Ranks, oversubscribe: bool) -
 
 impl Grid {
     /// The plan: every cell of the grid with the builtin and every candidate that the running library offers for it.
-    pub fn plan(&self, survey: &Survey, schedule: Schedule, seed: u64) -> Result<Plan, RunnerError> {
+    pub fn plan(&self, survey: &Survey, launches: u32, schedule: Schedule, seed: u64) -> Result<Plan, RunnerError> {
         let release = known_release(survey)?;
         let ranks = communicator_sizes(&self.ranks, survey.slots(), self.oversubscribe)?;
         let mut cells = Vec::new();
@@ -104,7 +104,7 @@ impl Grid {
         if cells.is_empty() {
             return Err(RunnerError::EmptyGrid("no collective or no message size was given".to_owned()));
         }
-        Ok(Plan { cells, schedule, seed })
+        Ok(Plan { cells, launches, schedule, seed })
     }
 
     fn candidates(&self, cell: Cell, algorithms: &[&Algorithm]) -> Vec<Candidate> {

@@ -203,7 +203,7 @@ mod tests {
                 Candidate::Tuned(Choice::plain(2)),
             ],
         };
-        Plan { cells: (1..=cells).map(cell).collect(), schedule, seed: 7 }
+        Plan { cells: (1..=cells).map(cell).collect(), launches: 1, schedule, seed: 7 }
     }
 
     /// Drives a scheduler with constant times per candidate; returns rounds per cell and candidate, and the end.

@@ -50,7 +50,7 @@ pub fn analyze(
 }
 
 fn check(criteria: Criteria) -> Result<(), TunerError> {
-    let Criteria { min_gain, error_rate, level, untested_gain } = criteria;
+    let Criteria { min_gain, error_rate, level, untested_gain, clock_step } = criteria;
     for (name, value, open) in [("the error rate", error_rate, false), ("the confidence level", level, true)] {
         let fits = if open { value > 0.0 && value < 1.0 } else { (0.0..=1.0).contains(&value) };
         if !fits {
@@ -61,6 +61,13 @@ fn check(criteria: Criteria) -> Result<(), TunerError> {
         if !(value.is_finite() && value >= 0.0) {
             return Err(TunerError::Criteria { name, value, wanted: "a share of at least 0, such as 0.03" });
         }
+    }
+    if !(clock_step.0.is_finite() && clock_step.0 >= 0.0) {
+        return Err(TunerError::Criteria {
+            name: "the clock's step",
+            value: clock_step.0,
+            wanted: "seconds, at least 0",
+        });
     }
     Ok(())
 }

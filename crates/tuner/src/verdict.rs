@@ -13,6 +13,9 @@ use crate::cells::CellTimings;
 use crate::evidence::{Evidence, LEAST_VISITS, weigh};
 use crate::statistics::adjust;
 
+/// A reading of the clock is off by up to a step at either end of a call.
+const RESOLVED_STEPS: f64 = 2.0;
+
 /// What keeps a candidate from replacing the builtin, in the order in which it is asked: a later one is nearer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shortfall {
@@ -22,12 +25,16 @@ pub(crate) enum Shortfall {
     NotFaster,
     /// The gain is below the threshold.
     SmallGain,
+    /// The times differ by no more than the clock can tell.
+    Unresolved,
     /// Single calls, and too few of them for a test.
     FewVisits,
     /// No test is possible, and the gain is below what is asked for instead.
     SmallUntestedGain,
     /// The test or the interval allows that there is no gain.
     NotSignificant,
+    /// In one of the launches it is not faster.
+    NotInEveryLaunch,
     /// It must not be chosen.
     Barred(Bar),
 }
@@ -96,7 +103,7 @@ impl Evidence {
 
 /// What keeps a candidate from replacing the builtin.
 ///
-/// With a test: q within the error rate, the gain at the threshold, its interval above 1. A
+/// With a test: q within the error rate, the gain at the threshold, its interval above 1, some gain in every launch. A
 /// table of averages without enough launches for a test can convince by a larger gain in each of its launches; single
 /// calls, which scatter far more, cannot.
 fn shortfall(
@@ -113,6 +120,9 @@ fn shortfall(
     if gain.point < 1.0 + criteria.min_gain {
         return Some(Shortfall::SmallGain);
     }
+    if evidence.time.point * (gain.point - 1.0) <= RESOLVED_STEPS * criteria.clock_step.0 {
+        return Some(Shortfall::Unresolved);
+    }
     match (q_value, statistic) {
         (None, Statistic::RankMaximum) => return Some(Shortfall::FewVisits),
         (None, Statistic::RankAverage) => {
@@ -123,6 +133,10 @@ fn shortfall(
         (Some(q_value), _) => {
             if q_value > criteria.error_rate || gain.low.is_none_or(|low| low <= 1.0) {
                 return Some(Shortfall::NotSignificant);
+            }
+            // What stays the same through a launch, such as where a communicator's memory lies, is beyond the test.
+            if evidence.least_launch_gain.is_none_or(|least| least <= 1.0) {
+                return Some(Shortfall::NotInEveryLaunch);
             }
         }
     }
@@ -192,11 +206,13 @@ impl JudgedCell {
             Some(Shortfall::NoGain) => "no candidate was timed side by side with the builtin".to_owned(),
             Some(Shortfall::NotFaster) => "no candidate is faster".to_owned(),
             Some(Shortfall::SmallGain) => format!("faster by less than {}", percent(criteria.min_gain)),
+            Some(Shortfall::Unresolved) => "faster by less than the clock can tell".to_owned(),
             Some(Shortfall::FewVisits) => format!("timed in fewer than {LEAST_VISITS} visits"),
             Some(Shortfall::SmallUntestedGain) => {
                 format!("faster by less than {}, and no test is possible", percent(criteria.untested_gain))
             }
             Some(Shortfall::NotSignificant) => "not significant".to_owned(),
+            Some(Shortfall::NotInEveryLaunch) => "not faster in every launch".to_owned(),
             Some(Shortfall::Barred(_)) => "what is faster must not be chosen".to_owned(),
         }
     }
@@ -213,10 +229,12 @@ impl Shortfall {
             Self::NoGain => 0,
             Self::NotFaster => 1,
             Self::SmallGain => 2,
-            Self::FewVisits => 3,
-            Self::SmallUntestedGain => 4,
-            Self::NotSignificant => 5,
-            Self::Barred(_) => 6,
+            Self::Unresolved => 3,
+            Self::FewVisits => 4,
+            Self::SmallUntestedGain => 5,
+            Self::NotSignificant => 6,
+            Self::NotInEveryLaunch => 7,
+            Self::Barred(_) => 8,
         }
     }
 }
