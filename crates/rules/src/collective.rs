@@ -111,6 +111,44 @@ impl Collective {
     }
 }
 
+/// The names of the ids that JSON files may use without rules, as they have no tuned algorithms.
+const UNTUNED: [(u32, &str); 8] = [
+    (5, "alltoallw"),
+    (10, "gatherv"),
+    (16, "scatterv"),
+    (17, "neighbor_allgather"),
+    (18, "neighbor_allgatherv"),
+    (19, "neighbor_alltoall"),
+    (20, "neighbor_alltoallv"),
+    (21, "neighbor_alltoallw"),
+];
+
+/// The name of an id in JSON files.
+pub(crate) fn json_name(id: u32) -> &'static str {
+    let untuned = || UNTUNED.iter().find(|(untuned, _)| *untuned == id).map(|(_, name)| *name);
+    Collective::from_id(id).map(Collective::name).or_else(untuned).unwrap_or("no collective")
+}
+
+/// The id that Open MPI finds for a name in JSON files (`mca_coll_base_name_to_colltype`): of some names it compares
+/// no more than the beginning.
+pub(crate) fn id_from_json(name: &[u8]) -> Option<u32> {
+    let exact = (0..Collective::ID_COUNT).find(|id| json_name(*id).as_bytes() == name);
+    let open = || {
+        let open: [&[u8]; 7] = [
+            b"allgatherv",
+            b"alltoallv",
+            b"alltoallw",
+            b"gatherv",
+            b"neighbor_allgatherv",
+            b"neighbor_alltoallv",
+            b"neighbor_alltoallw",
+        ];
+        let begun = open.into_iter().find(|open| name.starts_with(open))?;
+        (0..Collective::ID_COUNT).find(|id| json_name(*id).as_bytes() == begun)
+    };
+    exact.or_else(open)
+}
+
 impl fmt::Display for Collective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -140,6 +178,20 @@ mod tests {
             assert_eq!(Collective::from_id(collective.id()), Some(collective));
             let json = serde_json::to_string(&collective).expect("serialises");
             assert_eq!(json, format!("\"{collective}\""));
+        }
+    }
+
+    #[test]
+    fn json_names_are_found_as_open_mpi_finds_them() {
+        for id in 0..Collective::ID_COUNT {
+            assert_eq!(id_from_json(json_name(id).as_bytes()), Some(id), "{id}");
+        }
+        for (name, id) in [("allgathervs", Some(1)), ("gatherv_x", Some(10)), ("neighbor_alltoallwww", Some(21))] {
+            assert_eq!(id_from_json(name.as_bytes()), id, "{name}");
+        }
+        for name in ["", "Bcast", "bcasts", "reducescatter", "reducescatterblock", "reduce_scatterv", "scattervs", "7"]
+        {
+            assert_eq!(id_from_json(name.as_bytes()), None, "{name}");
         }
     }
 

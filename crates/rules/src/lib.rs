@@ -7,29 +7,47 @@
 //! | [`units`] | bytes and ranks |
 //! | [`collective`] | the collectives that `coll/tuned` can be told about |
 //! | [`release`] | Open MPI versions and the release families whose behaviour is known |
+//! | [`behaviour`] | what a version does with rules files, to its patch level |
 //! | [`choice`] | what one rule line says |
+//! | [`call`] | a collective call, as far as rules see it |
 //! | [`registry`] | the algorithms of each release |
+//! | [`effective`] | what a choice comes to in the end: fallbacks, clamped parameters, errors |
 //! | [`metric`] | from the message size of a call to the size that the rule lookup sees |
 //! | [`steps`] | total step functions, the canonical form of ranges |
 //! | [`table`] | the rule table: what should be chosen, independent of any file format |
 //! | [`hazard`] | tables that must not be written, and why |
-//! | [`classic`] | the classic rules file: model, reader, writer, lookup per release |
+//! | [`span`] | places in a source text |
+//! | [`json`] | JSON as Open MPI 6.0 parses it, with the place of every value |
+//! | [`mod@file`] | what a file of any format means to a version: acceptance, lookup, table |
+//! | [`emit`] | from a rule table to a file in any format |
+//! | [`classic`] | the classic rules file of version 1: model, reader, writer, lookup per release |
 //! | [`deploy`] | the settings that switch a rules file on |
 
+pub mod behaviour;
+pub mod call;
 pub mod choice;
 pub mod classic;
 pub mod collective;
 pub mod deploy;
+pub mod effective;
+pub mod emit;
+pub mod file;
 pub mod hazard;
+pub mod json;
 pub mod metric;
 pub mod registry;
 pub mod release;
+pub mod span;
 pub mod steps;
 pub mod table;
 pub mod units;
 
+pub use behaviour::Behaviour;
+pub use call::{Call, Distribution};
 pub use choice::Choice;
 pub use collective::Collective;
+pub use file::{Load, Loaded, load};
 pub use release::{Release, Version};
+pub use span::Span;
 pub use table::RuleTable;
 pub use units::{Bytes, Ranks};

@@ -39,6 +39,18 @@ impl<V: Clone + PartialEq> Steps<V> {
         Self { steps: vec![(0, value)] }
     }
 
+    /// The function with these steps, in linear time: starts ascend strictly from 0 on.
+    pub(crate) fn ascending(steps: impl IntoIterator<Item = (u64, V)>) -> Self {
+        let mut merged: Vec<(u64, V)> = Vec::new();
+        for (start, value) in steps {
+            debug_assert!(merged.last().map_or(start == 0, |(last, _)| start > *last));
+            if merged.last().is_none_or(|(_, last)| *last != value) {
+                merged.push((start, value));
+            }
+        }
+        Self { steps: merged }
+    }
+
     /// Sets the value on `start..end`, or from `start` on where there is no end. An empty range changes nothing.
     pub fn set(&mut self, start: u64, end: Option<u64>, value: V) {
         if end.is_some_and(|end| end <= start) {

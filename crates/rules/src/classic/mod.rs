@@ -4,9 +4,9 @@ mod lookup;
 mod probe;
 mod read;
 mod rejection;
-mod text;
-mod tokens;
-mod write;
+pub(crate) mod text;
+pub(crate) mod tokens;
+pub(crate) mod write;
 
 use crate::choice::Choice;
 

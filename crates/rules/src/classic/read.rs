@@ -1,91 +1,44 @@
 //! Reading as Open MPI reads: what it accepts is accepted, what it rejects is rejected with the reason.
 
-use super::rejection::{Field, Rejection};
 use super::tokens::Tokens;
-use super::{ClassicCollective, ClassicCommRule, ClassicFile, ClassicRule};
-use crate::choice::Choice;
-use crate::collective::Collective;
+use super::{ClassicCollective, ClassicCommRule, ClassicFile, ClassicRule, Rejection};
+use crate::file::{Block, CollectiveRules, Rule, read_classic};
 
 /// Reads a classic file of version 1.
 ///
 /// Algorithm ids, order and repetition of sizes, and whatever follows the counted fields are not looked at, as in
 /// Open MPI. Of a collective that comes twice the later rules replace the earlier. Comments are dropped. Takes linear
-/// time and memory whatever the counts say.
+/// time and memory whatever the counts say. See [`crate::file::load`] for what one version makes of any file.
 pub fn read(text: &str) -> Result<ClassicFile, Rejection> {
-    if let Some(version) = text.strip_prefix("rule-file-version-").and_then(|rest| Tokens::new(rest).scan_number()) {
+    let mut start = Tokens::new(text.as_bytes());
+    if let Some(version) = start.skip_prefix(b"rule-file-version-").then(|| start.scan_decimal()).flatten() {
         return Err(Rejection::Version { version });
     }
-    let mut fields = Fields(Tokens::new(text));
-    let mut file = ClassicFile::default();
-    let (count, line) = fields.next(Field::Collectives)?;
-    if count > u64::from(Collective::ID_COUNT) {
-        return Err(Rejection::TooManyCollectives { line, count });
+    let (_, read) = read_classic(text.as_bytes(), false, false, 0).map_err(|fault| fault.rejection)?;
+    let mut collectives: Vec<ClassicCollective> = Vec::new();
+    for collective in read {
+        collectives.retain(|earlier| earlier.id != collective.id);
+        collectives.push(collective.into());
     }
-    for _ in 0..count {
-        let collective = fields.collective()?;
-        file.collectives.retain(|earlier| earlier.id != collective.id);
-        file.collectives.push(collective);
-    }
-    Ok(file)
+    Ok(ClassicFile { header: Vec::new(), collectives })
 }
 
-struct Fields<'t>(Tokens<'t>);
-
-impl Fields<'_> {
-    /// The next field and its line.
-    fn next(&mut self, field: Field) -> Result<(u64, usize), Rejection> {
-        let Some(number) = self.0.next() else {
-            return Err(Rejection::End { line: self.0.line(), field });
-        };
-        match u64::try_from(number.value) {
-            Ok(value) => Ok((value, number.line)),
-            Err(_) => Err(Rejection::Negative { line: number.line, field, value: number.value }),
-        }
+impl From<CollectiveRules> for ClassicCollective {
+    fn from(rules: CollectiveRules) -> Self {
+        Self { id: rules.id, notes: Vec::new(), sizes: rules.blocks.into_iter().map(Into::into).collect() }
     }
+}
 
-    /// The next field as a C `int`: Open MPI reads a `long` and drops the upper half.
-    fn next_int(&mut self, field: Field) -> Result<u32, Rejection> {
-        self.next(field).map(|(value, _)| value as u32)
+impl From<Block> for ClassicCommRule {
+    fn from(block: Block) -> Self {
+        let rules = block.rules.into_iter().map(Into::into).collect();
+        Self { comm_size: block.listed.unwrap_or(0) as u32, notes: Vec::new(), rules }
     }
+}
 
-    fn collective(&mut self) -> Result<ClassicCollective, Rejection> {
-        let (id, line) = self.next(Field::CollectiveId)?;
-        let Some(id) = u32::try_from(id).ok().filter(|id| *id < Collective::ID_COUNT) else {
-            return Err(Rejection::NoSuchCollective { line, id });
-        };
-        let (count, _) = self.next(Field::CommRules)?;
-        let mut collective = ClassicCollective { id, ..Default::default() };
-        // No reservation: a count may be absurd, and then the text ends first.
-        for _ in 0..count {
-            collective.sizes.push(self.comm_rule()?);
-        }
-        Ok(collective)
-    }
-
-    fn comm_rule(&mut self) -> Result<ClassicCommRule, Rejection> {
-        let comm_size = self.next_int(Field::CommSize)?;
-        let (count, _) = self.next(Field::MessageRules)?;
-        let mut comm_rule = ClassicCommRule { comm_size, ..Default::default() };
-        for _ in 0..count {
-            let (rule, line) = self.rule()?;
-            if comm_rule.rules.is_empty() && rule.size != 0 {
-                return Err(Rejection::FirstSize { line, size: rule.size });
-            }
-            comm_rule.rules.push(rule);
-        }
-        Ok(comm_rule)
-    }
-
-    /// A message rule and the line where it begins.
-    fn rule(&mut self) -> Result<(ClassicRule, usize), Rejection> {
-        let (size, line) = self.next(Field::MessageSize)?;
-        let choice = Choice {
-            algorithm: self.next_int(Field::Algorithm)?,
-            faninout: self.next_int(Field::Faninout)?,
-            segsize: self.next(Field::Segsize)?.0,
-            max_requests: 0,
-        };
-        Ok((ClassicRule { size, choice, note: None }, line))
+impl From<Rule> for ClassicRule {
+    fn from(rule: Rule) -> Self {
+        Self { size: rule.min, choice: rule.choice, note: None }
     }
 }
 
@@ -94,6 +47,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::choice::Choice;
+    use crate::classic::Field;
 
     /// One bcast rule for every size, and the fields behind the first message size.
     fn bcast(rest: &str) -> String {

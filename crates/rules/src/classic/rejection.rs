@@ -33,7 +33,7 @@ pub enum Rejection {
     /// The file starts with `rule-file-version-`.
     #[error(
         "line 1: the file says that it is of version {version}: Open MPI before 4.1.8 and 5.0.7 rejects any \
-         rule-file-version line, and what newer releases make of it is not known here yet"
+         rule-file-version line"
     )]
     Version {
         /// The version as given.

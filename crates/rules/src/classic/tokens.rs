@@ -1,71 +1,93 @@
 //! Numbers as Open MPI's `ompi_coll_base_file_getnext_long` finds them: `fscanf("%li")` in a loop.
 
-/// A number and the line that it is on, counted from 1.
+use crate::span::Span;
+
+/// A number and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Number {
-    pub(super) value: i64,
-    pub(super) line: usize,
+pub(crate) struct Number {
+    pub(crate) value: i64,
+    pub(crate) span: Span,
 }
 
 /// The numbers of a text, one after the other.
-pub(super) struct Tokens<'t> {
+pub(crate) struct Tokens<'t> {
     bytes: &'t [u8],
     at: usize,
-    line: usize,
+}
+
+/// What `isspace` takes in the C locale.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
 }
 
 impl<'t> Tokens<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
-        Self { bytes: text.as_bytes(), at: 0, line: 1 }
-    }
-
-    /// The line that the next character is on.
-    pub(super) fn line(&self) -> usize {
-        self.line
+    pub(crate) fn new(bytes: &'t [u8]) -> Self {
+        Self { bytes, at: 0 }
     }
 
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
-    /// Takes the next character.
-    fn bump(&mut self) -> Option<u8> {
-        let byte = self.peek()?;
+    /// Skips the bytes that pass.
+    fn skip(&mut self, passes: impl Fn(u8) -> bool) {
+        while self.peek().is_some_and(&passes) {
+            self.at += 1;
+        }
+    }
+
+    /// Takes the next byte if it is one of these.
+    fn eat(&mut self, wanted: [u8; 2]) -> Option<u8> {
+        let byte = self.peek().filter(|byte| wanted.contains(byte))?;
         self.at += 1;
-        self.line += usize::from(byte == b'\n');
         Some(byte)
     }
 
-    /// Takes the next character if it is one of these.
-    fn eat(&mut self, wanted: &[u8]) -> Option<u8> {
-        if wanted.contains(&self.peek()?) { self.bump() } else { None }
+    /// Skips as much of a literal as the text has next, as `scanf` does, and tells whether that was all of it.
+    pub(crate) fn skip_prefix(&mut self, literal: &[u8]) -> bool {
+        let rest = &self.bytes[self.at..];
+        let common = rest.iter().zip(literal).take_while(|(byte, wanted)| byte == wanted).count();
+        self.at += common;
+        common == literal.len()
     }
 
-    /// One `fscanf("%li")`: octal after `0`, hexadecimal after `0x`, saturating.
+    /// Whether a digit is the next byte that is neither a space nor a tab. Skips those.
+    pub(crate) fn digit_follows(&mut self) -> bool {
+        self.skip(|byte| matches!(byte, b' ' | b'\t'));
+        self.peek().is_some_and(|byte| byte.is_ascii_digit())
+    }
+
+    /// One `fscanf("%d")`: decimal, and cut to a C `int`.
+    pub(crate) fn scan_decimal(&mut self) -> Option<i64> {
+        self.skip(is_space);
+        let sign = self.eat(*b"+-");
+        self.digits(10, sign, None).map(|value| i64::from(value as i32))
+    }
+
+    /// One `fscanf("%li")` without the blanks before it: octal after `0`, hexadecimal after `0x`, saturating.
     ///
     /// A sign without digits stays consumed, as `scanf` can push back one character only. So does the `0x` without
     /// digits, which the C library takes for 0 (glibc 2.36; the standard calls it a failure).
-    pub(super) fn scan_number(&mut self) -> Option<i64> {
-        // What `isspace` takes in the C locale.
-        while self.eat(b" \t\n\x0b\x0c\r").is_some() {}
-        let sign = self.eat(b"+-");
-        let zero = self.eat(b"0").is_some();
-        let base = if !zero {
-            10
-        } else if self.eat(b"xX").is_some() {
-            16
-        } else {
-            8
-        };
-        let mut magnitude = zero.then_some(0i64);
+    fn scan_number(&mut self) -> Option<i64> {
+        let sign = self.eat(*b"+-");
+        if self.peek() != Some(b'0') {
+            return self.digits(10, sign, None);
+        }
+        self.at += 1;
+        let base = if self.eat(*b"xX").is_some() { 16 } else { 8 };
+        self.digits(base, sign, Some(0))
+    }
+
+    /// Digits behind what was read before; none where there is nothing at all.
+    fn digits(&mut self, base: u32, sign: Option<u8>, before: Option<i64>) -> Option<i64> {
+        let mut value = before;
         while let Some(digit) = self.peek().and_then(|byte| char::from(byte).to_digit(base)) {
             self.at += 1;
-            let digit = i64::from(digit);
             // Downwards for negative numbers: their range is larger by one.
-            let digit = if sign == Some(b'-') { -digit } else { digit };
-            magnitude = Some(magnitude.unwrap_or(0).saturating_mul(i64::from(base)).saturating_add(digit));
+            let digit = if sign == Some(b'-') { -i64::from(digit) } else { i64::from(digit) };
+            value = Some(value.unwrap_or(0).saturating_mul(base.into()).saturating_add(digit));
         }
-        magnitude
+        value
     }
 }
 
@@ -74,12 +96,15 @@ impl Iterator for Tokens<'_> {
 
     fn next(&mut self) -> Option<Number> {
         loop {
+            self.skip(is_space);
+            let start = self.at;
             if let Some(value) = self.scan_number() {
-                // A number has no line break in it or looked at behind it.
-                return Some(Number { value, line: self.line });
+                return Some(Number { value, span: Span::new(start, self.at) });
             }
-            if self.bump()? == b'#' {
-                while self.bump()? != b'\n' {}
+            let skipped = self.peek()?;
+            self.at += 1;
+            if skipped == b'#' {
+                self.skip(|byte| byte != b'\n');
             }
         }
     }
@@ -132,14 +157,42 @@ mod tests {
     #[test]
     fn numbers_are_those_that_open_mpi_sees() {
         for (text, numbers) in SEEN {
-            let found: Vec<_> = Tokens::new(text).map(|number| number.value).collect();
+            let found: Vec<_> = Tokens::new(text.as_bytes()).map(|number| number.value).collect();
             assert_eq!(found, numbers, "{text:?}");
         }
     }
 
     #[test]
-    fn numbers_know_their_lines() {
-        let lines: Vec<_> = Tokens::new("# 1\n2 3\r\n\n4# 5\n\t6").map(|number| number.line).collect();
-        assert_eq!(lines, [2, 2, 4, 5]);
+    fn numbers_know_their_places() {
+        let text = "# 1\n2 3\r\n\n4# 5\n\t-0x6";
+        let found: Vec<_> = Tokens::new(text.as_bytes()).map(|number| number.span).collect();
+        let places: Vec<_> = found.iter().map(|span| (span.line(text.as_bytes()), span.of(text.as_bytes()))).collect();
+        assert_eq!(places, [(2, &b"2"[..]), (2, b"3"), (4, b"4"), (5, b"-0x6")]);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_skipped() {
+        let found: Vec<_> = Tokens::new(b"\xff1\x80\0 2\xc3#3\n4").map(|number| number.value).collect();
+        assert_eq!(found, [1, 2, 4]);
+    }
+
+    #[test]
+    fn a_header_is_a_literal_scan() {
+        let scan = |text: &'static str| {
+            let mut tokens = Tokens::new(text.as_bytes());
+            let version = if tokens.skip_prefix(b"rule-file-version-") { tokens.scan_decimal() } else { None };
+            (version, tokens.map(|number| number.value).collect::<Vec<_>>())
+        };
+        assert_eq!(scan("rule-file-version-2\n7"), (Some(2), vec![7]));
+        assert_eq!(scan("rule-file-version- \n 2 7"), (Some(2), vec![7]));
+        assert_eq!(scan("rule-file-version-010 7"), (Some(10), vec![7]));
+        assert_eq!(scan("rule-file-version-0x10"), (Some(0), vec![10]));
+        assert_eq!(scan("rule-file-version--5 7"), (Some(-5), vec![7]));
+        assert_eq!(scan("rule-file-version-x 7"), (None, vec![7]));
+        assert_eq!(scan("rule-file-version-4294967298 7"), (Some(2), vec![7]));
+        // The part that fits is gone, and with it the sign.
+        assert_eq!(scan("rule-file-7"), (None, vec![7]));
+        assert_eq!(scan(" rule-file-version-2"), (None, vec![-2]));
+        assert_eq!(scan("rule-version-2"), (None, vec![-2]));
     }
 }

@@ -6,6 +6,7 @@ use super::{ClassicCollective, ClassicCommRule, ClassicFile, ClassicRule};
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::hazard::{self, Hazard, RankRange};
+use crate::registry::UnknownAlgorithm;
 use crate::table::{RankSteps, RuleTable, SizeSteps};
 
 /// Comments for a file that is made from a table.
@@ -25,6 +26,19 @@ pub enum EmitError {
     /// It would break programs.
     #[error("the rules are not safe to use: {}", sentences(.0))]
     Hazards(Vec<Hazard>),
+    /// A version that the file is for does not read its format.
+    #[error("Open MPI {version} does not read {format} rules files; {remedy}")]
+    Unreadable {
+        /// The versions.
+        version: &'static str,
+        /// The format.
+        format: &'static str,
+        /// What to do instead.
+        remedy: &'static str,
+    },
+    /// A version that the file is for does not have an algorithm, and would fail in the call.
+    #[error("{0}")]
+    UnknownAlgorithm(UnknownAlgorithm),
     /// Version 1 has no column for it.
     #[error("{collective} {choice} for {ranks} bounds its requests, which a classic file of version 1 cannot say")]
     MaxRequests {
@@ -74,38 +88,67 @@ impl ClassicFile {
         notes: &Notes,
         accepted: impl Fn(&Hazard) -> bool,
     ) -> Result<Self, EmitError> {
-        let hazards: Vec<_> = hazard::check(table).into_iter().filter(|hazard| !accepted(hazard)).collect();
-        if !hazards.is_empty() {
-            return Err(EmitError::Hazards(hazards));
-        }
-        let mut file = Self { header: header(notes), collectives: Vec::new() };
+        refuse_hazards(table, accepted)?;
+        Self::build(table, notes, Layout { version: 1, doubled: true })
+    }
+
+    /// The file, whatever its hazards.
+    pub(crate) fn build(table: &RuleTable, notes: &Notes, layout: Layout) -> Result<Self, EmitError> {
+        let mut file = Self { header: header(notes, layout), collectives: Vec::new() };
         for (collective, blocks) in table.collectives() {
             for (first, end, sizes) in blocks.iter() {
-                expressible(collective, RankRange { first, end }, sizes)?;
+                expressible(collective, RankRange { first, end }, sizes, layout.version > 1)?;
             }
-            let sizes = comm_rules(collective, blocks, notes);
+            let sizes = comm_rules(collective, blocks, notes, layout.doubled);
             file.collectives.push(ClassicCollective { id: collective.id(), notes: Vec::new(), sizes });
         }
         Ok(file)
     }
 }
 
-fn header(notes: &Notes) -> Vec<String> {
-    let fixed = [
-        "Rules for Open MPI's coll/tuned, classic format, version 1.",
+/// How a classic file is laid out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    /// 2 for a version line and a fifth column, else 1.
+    pub(crate) version: u32,
+    /// Whether boundaries between communicator sizes are listed twice, for 6.0.
+    pub(crate) doubled: bool,
+}
+
+/// Refuses a table with hazards that are not accepted.
+pub(crate) fn refuse_hazards(table: &RuleTable, accepted: impl Fn(&Hazard) -> bool) -> Result<(), EmitError> {
+    let hazards: Vec<_> = hazard::check(table).into_iter().filter(|hazard| !accepted(hazard)).collect();
+    if hazards.is_empty() { Ok(()) } else { Err(EmitError::Hazards(hazards)) }
+}
+
+fn header(notes: &Notes, layout: Layout) -> Vec<String> {
+    let title = format!("Rules for Open MPI's coll/tuned, classic format, version {}.", layout.version);
+    let rule = [
         "",
         "A rule: message size in bytes from which on it holds, as Open MPI looks it up; algorithm;",
         "fan-in and fan-out; segment size in bytes. Algorithm 0 leaves the decision to Open MPI.",
+    ];
+    let requests = ["A fifth number bounds the outstanding requests."];
+    let doubled = [
         "A size of communicators where the rules change is listed twice: Open MPI up to 5.0 takes it",
         "for the beginning of a rule, 6.0 for the end, and so both read the same.",
     ];
+    let single = ["Not for Open MPI 6.0, which would take the sizes of communicators for the ends of ranges."];
     let own = notes.header.iter().map(String::as_str);
     let gap = if notes.header.is_empty() { None } else { Some("") };
-    own.chain(gap).chain(fixed).map(str::to_owned).collect()
+    let about_requests = if layout.version > 1 { &requests[..] } else { &[] };
+    let about_sizes = if layout.doubled { &doubled[..] } else { &single };
+    let fixed = rule.iter().chain(about_requests).chain(about_sizes).copied();
+    own.chain(gap).chain([title.as_str()]).chain(fixed).map(str::to_owned).collect()
 }
 
 /// Whether a file can say what a block says.
-fn expressible(collective: Collective, ranks: RankRange, sizes: &SizeSteps) -> Result<(), EmitError> {
+pub(crate) fn expressible(
+    collective: Collective,
+    ranks: RankRange,
+    sizes: &SizeSteps,
+    requests: bool,
+) -> Result<(), EmitError> {
     let within = |what, value, most| {
         if value <= most { Ok(()) } else { Err(EmitError::TooLarge { collective, ranks, what, value, most }) }
     };
@@ -119,18 +162,20 @@ fn expressible(collective: Collective, ranks: RankRange, sizes: &SizeSteps) -> R
         within("algorithm", choice.algorithm.into(), INT_MAX)?;
         within("fan-out", choice.faninout.into(), INT_MAX)?;
         within("segment size", choice.segsize, INT_MAX)?;
-        if choice.max_requests != 0 {
+        within("bound on requests", choice.max_requests.into(), INT_MAX)?;
+        if choice.max_requests != 0 && !requests {
             return Err(EmitError::MaxRequests { collective, ranks, choice: *choice });
         }
     }
     Ok(())
 }
 
-/// The communicator rules: with blocks b0 b1 .. that begin at 0 s1 s2 .., the list s1:b0 s1:b1 s2:b1 s2:b2 ..
+/// The communicator rules: with blocks b0 b1 .. that begin at 0 s1 s2 .., the list 0:b0 s1:b1 s2:b2 .., or doubled
+/// s1:b0 s1:b1 s2:b1 s2:b2 ..
 ///
 /// Up to 5.0 a rule holds from its size on, and of two with the same size the later counts; below the first size the
 /// first rule holds. In 6.0 a rule holds up to its size, and at a repeated size the later has an empty range.
-fn comm_rules(collective: Collective, blocks: &RankSteps, notes: &Notes) -> Vec<ClassicCommRule> {
+fn comm_rules(collective: Collective, blocks: &RankSteps, notes: &Notes, doubled: bool) -> Vec<ClassicCommRule> {
     let blocks: Vec<_> = blocks.iter().collect();
     let rule = |at: u64, (first, end, sizes): &(u64, Option<u64>, &SizeSteps), again: bool| {
         let ranks = RankRange { first: *first, end: *end };
@@ -142,8 +187,8 @@ fn comm_rules(collective: Collective, blocks: &RankSteps, notes: &Notes) -> Vec<
             rules: message_rules(collective, *first, sizes, notes, again),
         }
     };
-    if let [block] = &blocks[..] {
-        return vec![rule(0, block, false)];
+    if blocks.len() == 1 || !doubled {
+        return blocks.iter().map(|block| rule(block.0, block, false)).collect();
     }
     let pairs = blocks.windows(2).enumerate();
     pairs.flat_map(|(index, pair)| [rule(pair[1].0, &pair[0], index > 0), rule(pair[1].0, &pair[1], false)]).collect()

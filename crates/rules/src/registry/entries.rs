@@ -1,8 +1,13 @@
 //! The data of the registry: every algorithm of every known release, as a table.
 
+use super::MixedTypes::{Fail, FailSegmented, Safe as Sound, Untested};
 use super::NonCommutative::{Depends, NotApplicable, Safe, Unsafe};
-use super::RankNeed::{Even, ExactlyTwo, PowerOfTwo};
-use super::{Algorithm, NonCommutative, RankNeed, Uses};
+use super::RankNeed::ExactlyTwo;
+use super::When::{
+    FewerThanPowerOfTwo, FewerThanRanks, FewerThanSegments, NonCommutativeOperation, NotPowerOfTwo, OddRanks,
+    TooSmallToSplit,
+};
+use super::{Algorithm, Fallback, InPlace, MixedTypes, NonCommutative, RankNeed, Uses, When};
 use crate::collective::Collective;
 use crate::release::Release;
 
@@ -39,7 +44,57 @@ impl Entry {
         self.algorithm.ranks = ranks;
         self
     }
+
+    const fn radix(mut self) -> Self {
+        self.algorithm.radix = true;
+        self.uses(F)
+    }
+
+    const fn falls_back(mut self, fallbacks: &'static [Fallback]) -> Self {
+        self.algorithm.fallbacks = fallbacks;
+        self
+    }
+
+    const fn mixed(mut self, mixed: MixedTypes) -> Self {
+        self.algorithm.mixed_types = mixed;
+        self
+    }
+
+    const fn in_place(mut self, in_place: InPlace) -> Self {
+        self.algorithm.in_place = in_place;
+        self
+    }
+
+    const fn calls(mut self, calls: &'static [Collective]) -> Self {
+        self.algorithm.calls = calls;
+        self
+    }
 }
+
+/// Another algorithm by its id, with the fan-out of the rule.
+const fn to(when: When, runs: u32) -> Fallback {
+    Fallback { when, runs, faninout: None }
+}
+
+/// Another algorithm by its id, with a fan-out of its own.
+const fn to_with(when: When, runs: u32, faninout: u32) -> Fallback {
+    Fallback { when, runs, faninout: Some(faninout) }
+}
+
+// Fallbacks in the order in which they are tested (`ompi/mca/coll/base/coll_base_*.c`).
+const ODD_TO_RING_4: &[Fallback] = &[to(OddRanks, 4)];
+const ODD_TO_RING_3: &[Fallback] = &[to(OddRanks, 3)];
+const TO_BRUCK: &[Fallback] = &[to(NotPowerOfTwo, 2)];
+const TO_BRUCK_OF_RADIX_2: &[Fallback] = &[to_with(NotPowerOfTwo, 2, 2)];
+const TO_RECURSIVE_DOUBLING: &[Fallback] = &[to(FewerThanRanks, 3)];
+const TO_RING: &[Fallback] = &[to(FewerThanSegments, 4)];
+const TO_LINEAR: &[Fallback] = &[to(FewerThanPowerOfTwo, 1), to(NonCommutativeOperation, 1)];
+const NON_COMMUTATIVE_TO_LINEAR: &[Fallback] = &[to(NonCommutativeOperation, 1)];
+const TO_ONE_CHAIN: &[Fallback] = &[to_with(TooSmallToSplit, 2, 1)];
+const FEW_TO_LINEAR: &[Fallback] = &[to(FewerThanRanks, 1)];
+
+/// What all alltoall and alltoallv algorithms run in place.
+const EXCHANGE: InPlace = InPlace::Instead("the pairwise exchange that all algorithms share in place");
 
 // What is used: F the fan-in and fan-out, S the segment size, R the bound on requests.
 const F_S: Uses = Uses { faninout: true, segsize: true, max_requests: false };
@@ -57,7 +112,19 @@ const fn moves(id: u32, name: &'static str, about: &'static str) -> Entry {
 /// An algorithm that applies an operation, in every release.
 const fn reduces(id: u32, name: &'static str, noncommutative: NonCommutative, about: &'static str) -> Entry {
     let uses = Uses { faninout: false, segsize: false, max_requests: false };
-    let algorithm = Algorithm { id, name, about, uses, ranks: RankNeed::Any, noncommutative };
+    let algorithm = Algorithm {
+        id,
+        name,
+        about,
+        uses,
+        radix: false,
+        ranks: RankNeed::Any,
+        fallbacks: &[],
+        noncommutative,
+        mixed_types: Untested,
+        in_place: InPlace::Plain,
+        calls: &[],
+    };
     Entry { since: Release::V4_0, until: None, algorithm }
 }
 
@@ -81,51 +148,67 @@ pub(super) fn entries(collective: Collective) -> &'static [Entry] {
     }
 }
 
-static ALLGATHER: [Entry; 9] = [
-    moves(1, "linear", "gather and bcast of the same communicator, by their own rules"),
-    moves(2, "bruck", "doubling distances, any number of ranks").until(Release::V5_0),
+static ALLGATHER: [Entry; 10] = [
+    moves(1, "linear", "gather and bcast of the same communicator, by their own rules")
+        .calls(&[Collective::Gather, Collective::Bcast])
+        .in_place(InPlace::PassedOn)
+        .mixed(Sound),
+    moves(2, "bruck", "doubling distances, any number of ranks").until(Release::V5_0).mixed(Sound),
     moves(2, "bruck-k-fanout", "Bruck with the fan-out as radix; a radix below 2 never ends")
         .since(Release::V6_0)
-        .uses(F),
+        .radix()
+        .mixed(Sound),
     moves(3, "recursive_doubling", "pairwise exchange at doubling distances")
-        .ranks(PowerOfTwo { otherwise: "runs as Bruck" }),
-    moves(4, "ring", "blocks travel around a ring"),
-    moves(5, "neighbor", "pairs of neighbours exchange").ranks(Even { otherwise: "runs as ring" }),
+        .until(Release::V5_0)
+        .falls_back(TO_BRUCK)
+        .mixed(Sound),
+    moves(3, "recursive_doubling", "pairwise exchange at doubling distances")
+        .since(Release::V6_0)
+        .falls_back(TO_BRUCK_OF_RADIX_2)
+        .mixed(Sound),
+    moves(4, "ring", "blocks travel around a ring").mixed(Sound),
+    moves(5, "neighbor", "pairs of neighbours exchange").falls_back(ODD_TO_RING_4).mixed(Sound),
     moves(6, "two_proc", "one exchange between two ranks").ranks(ExactlyTwo),
-    moves(7, "sparbit", "striped binomial trees at halving distances").since(Release::V5_0),
+    moves(7, "sparbit", "striped binomial trees at halving distances").since(Release::V5_0).mixed(Fail),
     moves(8, "direct-messaging", "every rank sends to every other").since(Release::V6_0),
 ];
 
 static ALLGATHERV: [Entry; 6] = [
-    moves(1, "default", "gatherv and bcast of the same communicator"),
+    moves(1, "default", "gatherv and bcast of the same communicator").calls(&[Collective::Bcast]),
     moves(2, "bruck", "doubling distances, any number of ranks"),
     moves(3, "ring", "blocks travel around a ring"),
-    moves(4, "neighbor", "pairs of neighbours exchange").ranks(Even { otherwise: "runs as ring" }),
+    moves(4, "neighbor", "pairs of neighbours exchange").falls_back(ODD_TO_RING_3),
     moves(5, "two_proc", "one exchange between two ranks").ranks(ExactlyTwo),
     moves(6, "sparbit", "striped binomial trees at halving distances").since(Release::V5_0),
 ];
 
 static ALLREDUCE: [Entry; 7] = [
     reduces(1, "basic_linear", Safe, "linear reduce to rank 0, then linear bcast"),
-    reduces(2, "nonoverlapping", Depends, "reduce and bcast of the same communicator, by their own rules"),
+    reduces(2, "nonoverlapping", Depends, "reduce and bcast of the same communicator, by their own rules")
+        .calls(&[Collective::Reduce, Collective::Bcast]),
     reduces(3, "recursive_doubling", Safe, "whole vectors at doubling distances"),
-    reduces(4, "ring", Unsafe, "reduce-scatter and allgather around a ring; few elements run as recursive doubling"),
-    reduces(5, "segmented_ring", Unsafe, "ring in segments; without segments runs as ring").uses(S),
-    reduces(6, "rabenseifner", Safe, "recursive halving and doubling; few elements run as basic linear"),
+    reduces(4, "ring", Unsafe, "reduce-scatter and allgather around a ring; few elements run as recursive doubling")
+        .falls_back(TO_RECURSIVE_DOUBLING),
+    reduces(5, "segmented_ring", Unsafe, "ring in segments; without segments runs as ring").uses(S).falls_back(TO_RING),
+    reduces(6, "rabenseifner", Safe, "recursive halving and doubling; few elements run as basic linear")
+        .falls_back(TO_LINEAR),
     reduces(7, "allgather_reduce", Unsafe, "allgather of the same communicator, then every rank reduces")
-        .since(Release::V6_0),
+        .since(Release::V6_0)
+        .calls(&[Collective::Allgather]),
 ];
 
 static ALLTOALL: [Entry; 5] = [
-    moves(1, "linear", "everything posted at once"),
-    moves(2, "pairwise", "one partner after the other"),
-    moves(3, "modified_bruck", "doubling distances with blocks packed together"),
-    moves(4, "linear_sync", "linear with a bound on outstanding requests").uses(R),
-    moves(5, "two_proc", "one exchange between two ranks").ranks(ExactlyTwo),
+    moves(1, "linear", "everything posted at once").in_place(EXCHANGE).mixed(Sound),
+    moves(2, "pairwise", "one partner after the other").in_place(EXCHANGE).mixed(Sound),
+    moves(3, "modified_bruck", "doubling distances with blocks packed together").in_place(EXCHANGE).mixed(Sound),
+    moves(4, "linear_sync", "linear with a bound on outstanding requests").uses(R).in_place(EXCHANGE).mixed(Sound),
+    moves(5, "two_proc", "one exchange between two ranks").ranks(ExactlyTwo).in_place(EXCHANGE),
 ];
 
-static ALLTOALLV: [Entry; 2] =
-    [moves(1, "basic_linear", "everything posted at once"), moves(2, "pairwise", "one partner after the other")];
+static ALLTOALLV: [Entry; 2] = [
+    moves(1, "basic_linear", "everything posted at once").in_place(EXCHANGE),
+    moves(2, "pairwise", "one partner after the other").in_place(EXCHANGE),
+];
 
 static BARRIER: [Entry; 6] = [
     moves(1, "linear", "everybody reports to rank 0 and hears back"),
@@ -137,15 +220,24 @@ static BARRIER: [Entry; 6] = [
 ];
 
 static BCAST: [Entry; 9] = [
-    moves(1, "basic_linear", "the root sends to every rank"),
-    moves(2, "chain", "as many chains as the fan-out says, in segments").uses(F_S),
-    moves(3, "pipeline", "one chain, in segments").uses(S),
-    moves(4, "split_binary_tree", "halves go down two sides of a binary tree, which then swap").uses(S),
-    moves(5, "binary_tree", "binary tree, in segments").uses(S),
-    moves(6, "binomial", "binomial tree, in segments").uses(S),
-    moves(7, "knomial", "k-nomial tree, in segments; its radix is an MCA parameter, not the fan-out").uses(S),
-    moves(8, "scatter_allgather", "binomial scatter, recursive doubling allgather; few elements run as basic linear"),
-    moves(9, "scatter_allgather_ring", "binomial scatter, ring allgather; few elements run as basic linear"),
+    moves(1, "basic_linear", "the root sends to every rank").mixed(Sound),
+    moves(2, "chain", "as many chains as the fan-out says, in segments").uses(F_S).mixed(FailSegmented),
+    moves(3, "pipeline", "one chain, in segments").uses(S).mixed(FailSegmented),
+    moves(4, "split_binary_tree", "halves go down two sides of a binary tree, which then swap")
+        .uses(S)
+        .falls_back(TO_ONE_CHAIN)
+        .mixed(Fail),
+    moves(5, "binary_tree", "binary tree, in segments").uses(S).mixed(FailSegmented),
+    moves(6, "binomial", "binomial tree, in segments").uses(S).mixed(FailSegmented),
+    moves(7, "knomial", "k-nomial tree, in segments; its radix is an MCA parameter, not the fan-out")
+        .uses(S)
+        .mixed(FailSegmented),
+    moves(8, "scatter_allgather", "binomial scatter, recursive doubling allgather; few elements run as basic linear")
+        .falls_back(FEW_TO_LINEAR)
+        .mixed(Fail),
+    moves(9, "scatter_allgather_ring", "binomial scatter, ring allgather; few elements run as basic linear")
+        .falls_back(FEW_TO_LINEAR)
+        .mixed(Fail),
 ];
 
 static EXSCAN: [Entry; 2] = [
@@ -154,9 +246,9 @@ static EXSCAN: [Entry; 2] = [
 ];
 
 static GATHER: [Entry; 3] = [
-    moves(1, "basic_linear", "every rank sends to the root"),
-    moves(2, "binomial", "up a binomial tree"),
-    moves(3, "linear_sync", "linear, the root asks; the segment is what goes first").uses(S),
+    moves(1, "basic_linear", "every rank sends to the root").mixed(Sound),
+    moves(2, "binomial", "up a binomial tree").mixed(Sound),
+    moves(3, "linear_sync", "linear, the root asks; the segment is what goes first").uses(S).mixed(FailSegmented),
 ];
 
 static REDUCE: [Entry; 8] = [
@@ -166,23 +258,27 @@ static REDUCE: [Entry; 8] = [
     reduces(4, "binary", Unsafe, "binary tree, in segments").uses(S_R),
     reduces(5, "binomial", Unsafe, "binomial tree, in segments").uses(S_R),
     reduces(6, "in-order_binary", Safe, "binary tree that keeps the order of operands, in segments").uses(S_R),
-    reduces(7, "rabenseifner", Safe, "recursive halving, then gather; few elements run as linear"),
+    reduces(7, "rabenseifner", Safe, "recursive halving, then gather; few elements run as linear")
+        .falls_back(TO_LINEAR),
     reduces(8, "knomial", Unsafe, "k-nomial tree with the fan-out as radix; a radix below 2 never ends")
         .since(Release::V6_0)
-        .uses(F),
+        .radix(),
 ];
 
 static REDUCE_SCATTER: [Entry; 4] = [
-    reduces(1, "non-overlapping", Depends, "reduce and scatterv of the same communicator, by their own rules"),
+    reduces(1, "non-overlapping", Depends, "reduce and scatterv of the same communicator, by their own rules")
+        .calls(&[Collective::Reduce]),
     reduces(2, "recursive_halving", Unsafe, "halves exchanged at halving distances"),
     reduces(3, "ring", Unsafe, "partial results travel around a ring"),
     reduces(4, "butterfly", Safe, "butterfly exchange"),
 ];
 
 static REDUCE_SCATTER_BLOCK: [Entry; 4] = [
-    reduces(1, "basic_linear", Depends, "reduce and scatter of the same communicator, by their own rules"),
+    reduces(1, "basic_linear", Depends, "reduce and scatter of the same communicator, by their own rules")
+        .calls(&[Collective::Reduce, Collective::Scatter]),
     reduces(2, "recursive_doubling", Safe, "whole vectors at doubling distances"),
-    reduces(3, "recursive_halving", Safe, "halves exchanged at halving distances"),
+    reduces(3, "recursive_halving", Safe, "halves exchanged at halving distances")
+        .falls_back(NON_COMMUTATIVE_TO_LINEAR),
     reduces(4, "butterfly", Safe, "butterfly exchange"),
 ];
 

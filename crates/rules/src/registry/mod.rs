@@ -22,10 +22,76 @@ pub struct Algorithm {
     pub about: &'static str,
     /// Which parameters of a rule it heeds.
     pub uses: Uses,
+    /// Whether the fan-out is the radix of its tree: below 2 it never comes to an end.
+    pub radix: bool,
     /// Which communicator sizes it takes.
     pub ranks: RankNeed,
+    /// What runs instead of it, in the order of the tests.
+    pub fallbacks: &'static [Fallback],
     /// What becomes of operations that do not commute.
     pub noncommutative: NonCommutative,
+    /// What becomes of ranks that describe the same data by different counts and datatypes.
+    pub mixed_types: MixedTypes,
+    /// What becomes of `MPI_IN_PLACE`.
+    pub in_place: InPlace,
+    /// The collectives of the same communicator that it calls, each by its own rules; gatherv and scatterv, which can
+    /// have none, are left out.
+    pub calls: &'static [Collective],
+}
+
+/// An algorithm that runs instead of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fallback {
+    /// The condition.
+    pub when: When,
+    /// The id of what runs then, which may fall back in its turn.
+    pub runs: u32,
+    /// The fan-out or radix that it gets; none for the one of the rule.
+    pub faninout: Option<u32>,
+}
+
+/// When an algorithm gives way to another. Elements are those of the message in the caller's datatype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// The number of ranks is odd.
+    OddRanks,
+    /// The number of ranks is no power of two.
+    NotPowerOfTwo,
+    /// There are fewer elements than ranks.
+    FewerThanRanks,
+    /// There are fewer elements than the largest power of two that is not larger than the number of ranks.
+    FewerThanPowerOfTwo,
+    /// There are fewer elements than one segment for every rank; always so without segments.
+    FewerThanSegments,
+    /// There are fewer than two elements, or half of them are less than a segment.
+    TooSmallToSplit,
+    /// The operation does not commute.
+    NonCommutativeOperation,
+}
+
+/// What becomes of ranks that describe the same data by different counts and datatypes, which MPI allows: 5000 x int
+/// on one side, 1 x 5000 int on the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MixedTypes {
+    /// Right results were seen.
+    Safe,
+    /// Wrong data or a hang with segments, right results without.
+    FailSegmented,
+    /// Wrong data or a hang.
+    Fail,
+    /// Not tested, or no datatypes to mix.
+    Untested,
+}
+
+/// What an algorithm does with `MPI_IN_PLACE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InPlace {
+    /// The same, or the collective has no such argument.
+    Plain,
+    /// Something else runs, whatever the algorithm.
+    Instead(&'static str),
+    /// The ignored count and datatype are handed on to an inner gather, whose rules must then not depend on sizes.
+    PassedOn,
 }
 
 /// The parameters of a choice that an algorithm heeds; it ignores the others.
@@ -42,20 +108,10 @@ pub struct Uses {
 /// The communicator sizes that an algorithm takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RankNeed {
-    /// Any size.
+    /// Any size, if only by running something else (see [`Fallback`]).
     Any,
     /// Two ranks; any other size is an error on every rank (`MPI_ERR_UNSUPPORTED_OPERATION`).
     ExactlyTwo,
-    /// An even size; odd ones run something else.
-    Even {
-        /// What odd sizes get.
-        otherwise: &'static str,
-    },
-    /// A power of two; others run something else.
-    PowerOfTwo {
-        /// What other sizes get.
-        otherwise: &'static str,
-    },
 }
 
 /// What becomes of user-defined operations that do not commute. `coll/tuned` does not test for them when a rule or
@@ -103,7 +159,7 @@ impl RankNeed {
     pub fn admits(self, ranks: Ranks) -> bool {
         match self {
             Self::ExactlyTwo => ranks.0 == 2,
-            Self::Any | Self::Even { .. } | Self::PowerOfTwo { .. } => true,
+            Self::Any => true,
         }
     }
 }
@@ -120,6 +176,13 @@ pub fn algorithm(release: Release, collective: Collective, id: u32) -> Result<&'
             algorithms(release, collective).map(|algorithm| format!("{} {}", algorithm.id, algorithm.name)).collect();
         UnknownAlgorithm { release, collective, id, known: known.join(", ") }
     })
+}
+
+/// The id that an enumerator of the release gives this name, in any case; `ignore` is 0.
+pub fn id_of(release: Release, collective: Collective, name: &str) -> Option<u32> {
+    let named = |algorithm: &&Algorithm| algorithm.name.eq_ignore_ascii_case(name);
+    let id = || algorithms(release, collective).find(named).map(|algorithm| algorithm.id);
+    if name.eq_ignore_ascii_case("ignore") { Some(0) } else { id() }
 }
 
 /// The algorithm with this id in the oldest release that has it.

@@ -1,0 +1,161 @@
+//! A collective call, as far as it decides which rule serves it and what that rule comes to.
+
+use serde::Serialize;
+
+use crate::collective::Collective;
+use crate::metric;
+use crate::release::Release;
+use crate::units::{Bytes, Ranks};
+
+/// How the ranks of a communicator lie on nodes, which only JSON files ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Distribution {
+    /// In a rule: any. In a call: neither of the others.
+    #[default]
+    Any,
+    /// Every rank on a node of its own. Open MPI knows that only of communicators made from others: a rule for it
+    /// never serves `MPI_COMM_WORLD`.
+    OnePerNode,
+    /// All ranks on one node.
+    SingleNode,
+}
+
+impl Distribution {
+    /// All of them, in the order of Open MPI's enumeration.
+    pub const ALL: [Self; 3] = [Self::Any, Self::OnePerNode, Self::SingleNode];
+
+    /// The text in JSON files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::OnePerNode => "one-per-node",
+            Self::SingleNode => "single-node",
+        }
+    }
+
+    /// Whether a rule for this distribution serves a communicator with that one.
+    pub fn serves(self, communicator: Self) -> bool {
+        self == Self::Any || self == communicator
+    }
+}
+
+/// A call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Call {
+    /// The collective.
+    pub collective: Collective,
+    /// Size of the communicator.
+    pub ranks: Ranks,
+    /// What the caller passes, as OSU prints it (see [`metric::lookup_bytes`]).
+    pub message: Bytes,
+    /// Size of the datatype in bytes.
+    pub type_size: u64,
+    /// Whether the caller is the root, or there is none. A scatter seen by another rank stands for the programs that
+    /// pass 0 and `MPI_DATATYPE_NULL` there, since those arguments are not significant.
+    pub is_root: bool,
+    /// Whether `MPI_IN_PLACE` is passed, with the usual 0 and `MPI_DATATYPE_NULL` beside it.
+    pub in_place: bool,
+    /// Whether the operation commutes.
+    pub commutative: bool,
+    /// How the communicator lies on nodes.
+    pub distribution: Distribution,
+}
+
+impl Call {
+    /// A call with single bytes, by the root, out of place, with an operation that commutes if there is one.
+    pub fn new(collective: Collective, ranks: Ranks, message: Bytes) -> Self {
+        Self {
+            collective,
+            ranks,
+            message,
+            type_size: 1,
+            is_root: true,
+            in_place: false,
+            commutative: true,
+            distribution: Distribution::Any,
+        }
+    }
+
+    /// The same with a datatype of this many bytes.
+    pub fn with_type_size(self, type_size: u64) -> Self {
+        Self { type_size, ..self }
+    }
+
+    /// The same as a rank other than the root sees it.
+    pub fn not_root(self) -> Self {
+        Self { is_root: false, ..self }
+    }
+
+    /// The same in place.
+    pub fn in_place(self) -> Self {
+        Self { in_place: true, ..self }
+    }
+
+    /// The same with an operation that does not commute.
+    pub fn non_commutative(self) -> Self {
+        Self { commutative: false, ..self }
+    }
+
+    /// The same on a communicator that lies on nodes like this.
+    pub fn with_distribution(self, distribution: Distribution) -> Self {
+        Self { distribution, ..self }
+    }
+
+    /// Elements in the message; 0 for datatypes of no size.
+    pub fn count(&self) -> u64 {
+        self.message.0.checked_div(self.type_size).unwrap_or(0)
+    }
+
+    /// The size that the rule lookup sees, on the side of this caller: it multiplies whatever arguments it was given,
+    /// significant or not.
+    pub fn lookup_bytes(&self, release: Release) -> u64 {
+        let ignored = match self.collective {
+            Collective::Allgather | Collective::Allgatherv | Collective::Alltoall => self.in_place,
+            Collective::Gather => self.in_place && self.is_root,
+            Collective::Scatter => !self.is_root,
+            _ => false,
+        };
+        if ignored {
+            0
+        } else {
+            metric::lookup_bytes(release, self.collective, self.ranks, self.message, self.type_size)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_that_are_not_significant_are_looked_up_as_0() {
+        for release in [Release::V4_1, Release::V5_0, Release::V6_0] {
+            let seen = |call: Call| call.lookup_bytes(release);
+            let call = |collective| Call::new(collective, Ranks(8), Bytes(4096)).with_type_size(4);
+            assert_eq!(seen(call(Collective::Scatter)), 32768);
+            assert_eq!(seen(call(Collective::Scatter).not_root()), 0);
+            assert_eq!(seen(call(Collective::Scatter).in_place()), 32768);
+            assert_eq!(seen(call(Collective::Gather).in_place()), 0);
+            assert_eq!(seen(call(Collective::Gather).not_root()), 32768);
+            for collective in [Collective::Allgather, Collective::Allgatherv, Collective::Alltoall] {
+                assert_eq!(seen(call(collective).in_place()), 0, "{collective}");
+            }
+            assert_eq!(seen(call(Collective::Allreduce).in_place()), 4096);
+            assert_eq!(seen(call(Collective::Bcast).not_root()), 4096);
+        }
+    }
+
+    #[test]
+    fn elements_are_counted_in_the_datatype() {
+        let call = Call::new(Collective::Bcast, Ranks(4), Bytes(800));
+        assert_eq!(call.count(), 800);
+        assert_eq!(call.with_type_size(8).count(), 100);
+        assert_eq!(call.with_type_size(0).count(), 0);
+    }
+
+    #[test]
+    fn a_rule_for_any_distribution_serves_all() {
+        let serving = Distribution::ALL.map(|rule| Distribution::ALL.map(|call| rule.serves(call)));
+        assert_eq!(serving, [[true, true, true], [false, true, false], [false, false, true]]);
+    }
+}

@@ -1,0 +1,204 @@
+//! What two tables, or two files, decide differently.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::call::Distribution;
+use crate::choice::Choice;
+use crate::collective::Collective;
+use crate::file::Loaded;
+use crate::hazard::RankRange;
+use crate::metric::{self, Metric};
+use crate::registry;
+use crate::release::Release;
+use crate::steps::Steps;
+use crate::table::{RankSteps, RuleTable, SizeSteps, all_builtin};
+use crate::units::{Bytes, Ranks};
+
+/// Sizes in bytes `first..end`; open above where there is no end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ByteRange {
+    /// The smallest size.
+    pub first: u64,
+    /// The smallest size beyond.
+    pub end: Option<u64>,
+}
+
+/// Calls that one table decides in one way, and the other in another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The collective.
+    pub collective: Collective,
+    /// The communicator sizes.
+    pub ranks: RankRange,
+    /// The lookup bytes (see [`crate::metric`]).
+    pub sizes: ByteRange,
+    /// What the left table says.
+    pub left: Choice,
+    /// What the right table says.
+    pub right: Choice,
+}
+
+/// A difference between files, for communicators that lie on nodes in some way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FileDifference {
+    /// The communicators; [`Distribution::Any`] stands for those of no particular distribution, and for all of them
+    /// where neither file asks for one.
+    pub distribution: Distribution,
+    /// What differs.
+    #[serde(flatten)]
+    pub difference: Difference,
+}
+
+impl fmt::Display for ByteRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.first, self.end.map(Bytes)) {
+            (0, None) => f.write_str("any size"),
+            (0, Some(Bytes(1))) => f.write_str("0B"),
+            (0, Some(end)) => write!(f, "less than {end}"),
+            (first, None) => write!(f, "{} and more", Bytes(first)),
+            (first, Some(end)) if end.0 <= first => f.write_str("none"),
+            (first, Some(end)) if end.0 == first + 1 => write!(f, "{}", Bytes(first)),
+            (first, Some(end)) => write!(f, "{} to less than {end}", Bytes(first)),
+        }
+    }
+}
+
+impl Difference {
+    /// Whether any call can meet it: communicators have two ranks or more, and some collectives look up no size.
+    pub fn is_reachable(&self, release: Release) -> bool {
+        let sized = || metric::metric(release, self.collective, Ranks(2)) != Metric::None;
+        self.ranks.end.is_none_or(|end| end > 2) && (self.sizes.first == 0 || sized())
+    }
+
+    /// The smallest communicator that meets it.
+    pub fn smallest(&self) -> u64 {
+        self.ranks.first.max(2)
+    }
+}
+
+/// Everything that two tables decide differently: by collective, communicator sizes, lookup bytes. Neighbouring
+/// communicator sizes with the same differences are taken together.
+///
+/// Takes time linear in the size of both tables, each block counted once for every block of the other that it overlaps.
+pub fn tables(left: &RuleTable, right: &RuleTable) -> Vec<Difference> {
+    let of = |table: &RuleTable, collective| table.collectives().find(|(own, _)| *own == collective).map(|(_, s)| s.clone());
+    let ruled = left.collectives().chain(right.collectives()).map(|(collective, _)| collective);
+    let mut differences = Vec::new();
+    for collective in ruled.collect::<BTreeSet<_>>() {
+        let [left, right] = [left, right].map(|table| of(table, collective).unwrap_or_else(all_builtin));
+        ranks(collective, &left, &right, &mut differences);
+    }
+    differences
+}
+
+/// The size ranges that two blocks decide differently, with both choices.
+type Cells = Vec<(ByteRange, Choice, Choice)>;
+
+fn ranks(collective: Collective, left: &RankSteps, right: &RankSteps, differences: &mut Vec<Difference>) {
+    let mut open: Option<(RankRange, Cells)> = None;
+    let mut close = |open: &mut Option<(RankRange, Cells)>| {
+        for (ranks, cells) in open.take() {
+            let difference = |(sizes, left, right)| Difference { collective, ranks, sizes, left, right };
+            differences.extend(cells.into_iter().map(difference));
+        }
+    };
+    for (first, end, left, right) in both(left, right) {
+        let cells = cells(left, right);
+        match &mut open {
+            Some((ranks, before)) if *before == cells => ranks.end = end,
+            _ => {
+                close(&mut open);
+                open = Some((RankRange { first, end }, cells));
+            }
+        }
+    }
+    close(&mut open);
+}
+
+fn cells(left: &SizeSteps, right: &SizeSteps) -> Cells {
+    let different = |(first, end, left, right): (u64, Option<u64>, &Choice, &Choice)| {
+        (left != right).then_some((ByteRange { first, end }, *left, *right))
+    };
+    both(left, right).filter_map(different).collect()
+}
+
+/// The ranges on which both functions are constant, in order, with both values.
+fn both<'s, V: Clone + PartialEq>(
+    left: &'s Steps<V>,
+    right: &'s Steps<V>,
+) -> impl Iterator<Item = (u64, Option<u64>, &'s V, &'s V)> {
+    let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
+    let mut start = Some(0);
+    std::iter::from_fn(move || {
+        let first = start?;
+        let ((_, left_end, left_value), (_, right_end, right_value)) = (*left.peek()?, *right.peek()?);
+        let end = match (left_end, right_end) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        left.next_if(|_| left_end == end);
+        right.next_if(|_| right_end == end);
+        start = end;
+        Some((first, end, left_value, right_value))
+    })
+}
+
+/// What a release heeds of a choice: parameters that the algorithm ignores are 0. All is kept of an algorithm that the
+/// release does not have.
+pub fn heeded(release: Release, collective: Collective, choice: Choice) -> Choice {
+    if choice.is_builtin() {
+        return Choice::BUILTIN;
+    }
+    let Ok(algorithm) = registry::algorithm(release, collective, choice.algorithm) else { return choice };
+    let uses = algorithm.uses;
+    Choice {
+        algorithm: choice.algorithm,
+        faninout: if uses.faninout { choice.faninout } else { 0 },
+        segsize: if uses.segsize { choice.segsize } else { 0 },
+        max_requests: if uses.max_requests { choice.max_requests } else { 0 },
+    }
+}
+
+/// The table with each choice as a release heeds it.
+pub fn heeded_table(release: Release, table: &RuleTable) -> RuleTable {
+    let mut heeded_table = RuleTable::new();
+    for (collective, blocks) in table.collectives() {
+        let sizes = |sizes: &SizeSteps| {
+            let steps = sizes.iter().map(|(start, _, choice)| (start, heeded(release, collective, *choice)));
+            Steps::ascending(steps)
+        };
+        heeded_table.set(collective, Steps::ascending(blocks.iter().map(|(first, _, block)| (first, sizes(block)))));
+    }
+    heeded_table
+}
+
+/// What a file means for each distribution that it can tell apart: one table where it asks for none.
+pub fn meanings(loaded: &Loaded) -> Vec<(Distribution, RuleTable)> {
+    distributions(&[Some(loaded)]).iter().map(|distribution| (*distribution, loaded.to_table_for(*distribution))).collect()
+}
+
+/// The calls that two files decide differently under a release: choices as the release heeds them, and only what a call
+/// can meet. A file that is not in force (none) decides nothing.
+pub fn files(release: Release, left: Option<&Loaded>, right: Option<&Loaded>) -> Vec<FileDifference> {
+    let table = |loaded: Option<&Loaded>, distribution| {
+        let table = loaded.map_or_else(RuleTable::new, |loaded| loaded.to_table_for(distribution));
+        heeded_table(release, &table)
+    };
+    let mut differences: Vec<FileDifference> = Vec::new();
+    for &distribution in distributions(&[left, right]) {
+        let found = tables(&table(left, distribution), &table(right, distribution));
+        let reachable = found.into_iter().filter(|difference| difference.is_reachable(release));
+        differences.extend(reachable.map(|difference| FileDifference { distribution, difference }));
+    }
+    differences
+}
+
+/// The distributions that files ask for, or any.
+fn distributions(files: &[Option<&Loaded>]) -> &'static [Distribution] {
+    let blocks = files.iter().flatten().flat_map(|loaded| &loaded.collectives).flat_map(|rules| &rules.blocks);
+    let asked = blocks.into_iter().any(|block| block.distribution != Distribution::Any);
+    if asked { &Distribution::ALL } else { &Distribution::ALL[..1] }
+}

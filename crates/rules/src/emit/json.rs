@@ -1,0 +1,86 @@
+//! The text of a JSON file. Open MPI ignores members that it does not know, so that comments can be said.
+
+use std::fmt::Write;
+
+use crate::choice::Choice;
+use crate::classic::Notes;
+use crate::classic::text::harmless;
+use crate::collective::Collective;
+use crate::hazard::RankRange;
+use crate::registry;
+use crate::release::Release;
+use crate::table::{RuleTable, SizeSteps};
+
+/// What no key of Open MPI's is.
+const COMMENT: &str = "\"comment\": ";
+
+/// The text: integers only, ranges without gaps, no largest size where there is none, and one rule per line.
+pub(super) fn text(table: &RuleTable, notes: &Notes) -> String {
+    let mut text = String::from("{\n  \"rule_file_version\": 3,\n  \"module\": \"tuned\",\n");
+    let fixed = [
+        "Rules for Open MPI's coll/tuned, for 6.0 and later.",
+        "Sizes are what Open MPI looks up, in bytes, both ends included; alg 0 leaves the decision to Open MPI.",
+    ];
+    let header = notes.header.iter().map(String::as_str).chain(fixed);
+    let _ = writeln!(text, "  {COMMENT}{},", list(header, "    "));
+    text.push_str("  \"collectives\": {");
+    separated(&mut text, "\n", table.collectives(), |text, (collective, blocks)| {
+        let _ = write!(text, "    \"{collective}\": [");
+        separated(text, "\n", blocks.iter(), |text, (first, end, sizes)| {
+            block(text, collective, RankRange { first, end }, sizes, notes);
+        });
+        text.push_str("\n    ]");
+    });
+    text.push_str("\n  }\n}\n");
+    text
+}
+
+fn block(text: &mut String, collective: Collective, ranks: RankRange, sizes: &SizeSteps, notes: &Notes) {
+    let said = ranks.to_string();
+    let own = notes.blocks.get(&(collective, ranks.first)).into_iter().flatten().map(String::as_str);
+    let _ =
+        writeln!(text, "      {{\n        {COMMENT}{},", list(std::iter::once(said.as_str()).chain(own), "          "));
+    let _ = write!(text, "        \"comm_size_min\": {}", ranks.first);
+    if let Some(end) = ranks.end {
+        let _ = write!(text, ", \"comm_size_max\": {}", end - 1);
+    }
+    text.push_str(",\n        \"rules\": [");
+    separated(text, "\n", sizes.iter(), |text, (start, end, choice)| {
+        let Choice { algorithm, faninout, segsize, max_requests } = choice;
+        let _ = write!(text, "          {{ \"msg_size_min\": {start}");
+        if let Some(end) = end {
+            let _ = write!(text, ", \"msg_size_max\": {}", end - 1);
+        }
+        let _ = write!(text, ", \"alg\": {algorithm}");
+        if !choice.is_builtin() {
+            let _ = write!(text, ", \"faninout\": {faninout}, \"seg_size\": {segsize}, \"reqs\": {max_requests}");
+        }
+        let words = registry::describe(Release::V6_0, collective, *choice);
+        let note = notes.rules.get(&(collective, ranks.first, start)).map(|note| format!("; {note}"));
+        let _ = write!(text, ", {COMMENT}{} }}", quoted(&(words + &note.unwrap_or_default())));
+    });
+    text.push_str("\n        ]\n      }");
+}
+
+/// Elements with commas between them, each behind this.
+fn separated<T>(text: &mut String, before: &str, items: impl Iterator<Item = T>, write: impl Fn(&mut String, T)) {
+    for (place, item) in items.enumerate() {
+        text.push_str(if place > 0 { "," } else { "" });
+        text.push_str(before);
+        write(text, item);
+    }
+}
+
+/// A text, or a list of several lines.
+fn list<'t>(lines: impl Iterator<Item = &'t str>, indent: &str) -> String {
+    let lines: Vec<_> = lines.map(quoted).collect();
+    match &lines[..] {
+        [line] => line.clone(),
+        _ => format!("[\n{indent}{}\n{}]", lines.join(&format!(",\n{indent}")), &indent[2..]),
+    }
+}
+
+/// A string of printable ASCII.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", harmless(text).replace('\\', "\\\\").replace('"', "\\\""))
+}

@@ -1,0 +1,274 @@
+//! What is written reads back, in every format, on every version that it is for.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::file::{Load, load};
+use crate::table::{RankSteps, all_builtin};
+
+fn table_of(collective: Collective, blocks: RankSteps) -> RuleTable {
+    let mut table = RuleTable::new();
+    table.set(collective, blocks);
+    table
+}
+
+fn always(collective: Collective, choice: &str) -> RuleTable {
+    table_of(collective, Steps::constant(Steps::constant(choice.parse().expect("a choice"))))
+}
+
+/// Bcast: builtin below 4 ranks, two ranges for 4 to 7, one choice from 8 on.
+fn example() -> (RuleTable, Notes) {
+    let mut four = Steps::constant(Choice::plain(1));
+    four.set(65536, None, Choice::plain(3).with_segsize(8192));
+    let mut blocks = all_builtin();
+    blocks.set(4, Some(8), four);
+    blocks.set(8, None, Steps::constant(Choice::plain(2).with_faninout(4)));
+    let mut table = table_of(Collective::Bcast, blocks);
+    table.set(Collective::Alltoall, Steps::constant(Steps::constant("4/0/0/8".parse().expect("a choice"))));
+    let notes = Notes {
+        header: vec!["tuned on a \"cluster\"".to_owned()],
+        blocks: [((Collective::Bcast, 4), vec!["2 nodes x 2".to_owned()])].into(),
+        rules: [((Collective::Bcast, 4, 65536), "saves 41 %".to_owned())].into(),
+    };
+    (table, notes)
+}
+
+fn means(text: &str, version: &Behaviour) -> RuleTable {
+    match load(text.as_bytes(), version) {
+        Load::Accepted(loaded) => loaded.to_table(),
+        other => panic!("{version}: {other:?}\n{text}"),
+    }
+}
+
+#[test]
+fn a_file_of_version_2_looks_like_this() {
+    let (table, notes) = example();
+    let text = write(&table, &notes, &Target::all(TargetFormat::V2)).expect("no hazards");
+    assert!(text.starts_with("rule-file-version-2\n# tuned on a \"cluster\"\n#\n# Rules for"), "{text}");
+    assert!(text.contains("\n    0 4 0    0 8  # linear_sync, at most 8 requests\n"), "{text}");
+    assert!(text.contains("\n65536 3 0 8192    # pipeline, 8KiB segments; saves 41 %\n"), "{text}");
+    for version in &Target::all(TargetFormat::V2).versions {
+        assert_eq!(means(&text, version), table, "{version}");
+    }
+}
+
+#[test]
+fn a_json_file_looks_like_this() {
+    let (table, notes) = example();
+    let text = write(&table, &notes, &Target::all(TargetFormat::Json)).expect("no hazards");
+    assert_eq!(
+        text,
+        r#"{
+  "rule_file_version": 3,
+  "module": "tuned",
+  "comment": [
+    "tuned on a \"cluster\"",
+    "Rules for Open MPI's coll/tuned, for 6.0 and later.",
+    "Sizes are what Open MPI looks up, in bytes, both ends included; alg 0 leaves the decision to Open MPI."
+  ],
+  "collectives": {
+    "alltoall": [
+      {
+        "comment": "any number of ranks",
+        "comm_size_min": 0,
+        "rules": [
+          { "msg_size_min": 0, "alg": 4, "faninout": 0, "seg_size": 0, "reqs": 8, "comment": "linear_sync, at most 8 requests" }
+        ]
+      }
+    ],
+    "bcast": [
+      {
+        "comment": "fewer than 4 ranks",
+        "comm_size_min": 0, "comm_size_max": 3,
+        "rules": [
+          { "msg_size_min": 0, "alg": 0, "comment": "builtin" }
+        ]
+      },
+      {
+        "comment": [
+          "4 to 7 ranks",
+          "2 nodes x 2"
+        ],
+        "comm_size_min": 4, "comm_size_max": 7,
+        "rules": [
+          { "msg_size_min": 0, "msg_size_max": 65535, "alg": 1, "faninout": 0, "seg_size": 0, "reqs": 0, "comment": "basic_linear" },
+          { "msg_size_min": 65536, "alg": 3, "faninout": 0, "seg_size": 8192, "reqs": 0, "comment": "pipeline, 8KiB segments; saves 41 %" }
+        ]
+      },
+      {
+        "comment": "8 ranks and more",
+        "comm_size_min": 8,
+        "rules": [
+          { "msg_size_min": 0, "alg": 2, "faninout": 4, "seg_size": 0, "reqs": 0, "comment": "chain, fan-out 4" }
+        ]
+      }
+    ]
+  }
+}
+"#
+    );
+    assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
+    assert_eq!(means(&text, &Behaviour::latest(crate::Release::V6_0)), table);
+}
+
+#[test]
+fn boundaries_are_doubled_where_6_0_reads_along() {
+    let (mut table, notes) = example();
+    table.set(Collective::Alltoall, all_builtin());
+    let all = write(&table, &notes, &Target::all(TargetFormat::Classic)).expect("no hazards");
+    let old: Vec<_> = Behaviour::distinct().into_iter().filter(|version| !version.shifts_sizes).collect();
+    let some = write(&table, &notes, &Target::new(TargetFormat::Classic, old.clone())).expect("no hazards");
+    assert!(all.contains("\n4               # communicator sizes\n") && all.contains("repeated for Open MPI 6.0"));
+    assert!(some.contains("\n3               # communicator sizes\n") && some.contains("Not for Open MPI 6.0"));
+    for version in old {
+        assert_eq!(means(&some, &version), table, "{version}");
+        assert_eq!(means(&all, &version), table, "{version}");
+    }
+    let new = Behaviour::latest(crate::Release::V6_0);
+    assert_eq!(means(&all, &new), table);
+    assert_ne!(means(&some, &new), table);
+    // A file for all versions is what the model of version 1 writes.
+    assert_eq!(all, ClassicFile::from_table(&table, &notes).expect("no hazards").to_string());
+}
+
+#[test]
+fn formats_that_a_version_does_not_read_are_refused() {
+    let refused = |format, by: &str| {
+        let target = Target::new(format, [by.parse().expect("a version")]);
+        write(&RuleTable::new(), &Notes::default(), &target).map_err(|error| error.to_string())
+    };
+    for by in ["4.0", "4.1.7", "5.0.6"] {
+        let error = refused(TargetFormat::V2, by).expect_err(by);
+        assert!(error.contains("does not read rule-file-version-2 rules files; 4.1.8, 5.0.7"), "{error}");
+    }
+    for by in ["4.0", "4.1", "5.0"] {
+        assert!(refused(TargetFormat::Json, by).is_err(), "{by}");
+    }
+    for by in ["4.1", "5.0", "6.0"] {
+        assert!(refused(TargetFormat::V2, by).is_ok(), "{by}");
+    }
+    assert_eq!("v1".parse(), Ok(TargetFormat::Classic));
+    for format in TargetFormat::ALL {
+        assert_eq!(format.to_string().parse(), Ok(format));
+    }
+    assert!("xml".parse::<TargetFormat>().expect_err("unknown").to_string().contains("classic, v2, json"));
+}
+
+#[test]
+fn hazards_and_unknown_algorithms_are_refused() {
+    let json = Target::all(TargetFormat::Json);
+    let notes = Notes::default();
+    let table = always(Collective::Reduce, "5/0/0/0");
+    assert!(matches!(write(&table, &notes, &json), Err(EmitError::Hazards(_))));
+    let accepts = |hazard: &Hazard| matches!(hazard, Hazard::NonCommutative { .. });
+    assert!(write_accepting(&table, &notes, &json, accepts).is_ok());
+    let sparbit = always(Collective::Allgather, "7/0/0/0");
+    assert!(write(&sparbit, &notes, &json).is_ok());
+    let all = Target::all(TargetFormat::Classic);
+    let error = write(&sparbit, &notes, &all).expect_err("4.0 has no sparbit");
+    assert!(matches!(&error, EmitError::UnknownAlgorithm(unknown) if unknown.release == crate::Release::V4_0));
+    let bounded = always(Collective::Alltoall, "4/0/0/8");
+    assert!(matches!(write(&bounded, &notes, &all), Err(EmitError::MaxRequests { .. })));
+    assert!(write(&bounded, &notes, &Target::all(TargetFormat::V2)).is_ok());
+    assert!(write(&bounded, &notes, &json).is_ok());
+    let large = always(Collective::Bcast, "3/0/2147483648/0");
+    for format in TargetFormat::ALL {
+        assert!(matches!(write(&large, &notes, &Target::all(format)), Err(EmitError::TooLarge { .. })), "{format}");
+    }
+}
+
+#[test]
+fn bruck_gets_a_radix() {
+    for format in TargetFormat::ALL {
+        for (said, written) in [("2/0/0/0", "2/2/0/0"), ("2/1/0/0", "2/2/0/0"), ("2/4/0/0", "2/4/0/0")] {
+            let target = Target::all(format);
+            let text = write(&always(Collective::Allgather, said), &Notes::default(), &target).expect("no hazards");
+            for version in &target.versions {
+                assert_eq!(means(&text, version), always(Collective::Allgather, written), "{format} {version}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_empty_table_is_a_legal_file() {
+    for format in TargetFormat::ALL {
+        let target = Target::all(format);
+        let text = write(&RuleTable::new(), &Notes::default(), &target).expect("no hazards");
+        for version in &target.versions {
+            assert!(means(&text, version).is_empty(), "{format} {version}");
+        }
+    }
+}
+
+/// Any choice that files can say.
+fn choice() -> impl Strategy<Value = Choice> {
+    let segsize = prop::sample::select(vec![0u64, 1024, 8192, i32::MAX as u64]);
+    (0u32..6, 0u32..5, segsize, prop::sample::select(vec![0u32, 1, 8, i32::MAX as u32])).prop_map(
+        |(algorithm, faninout, segsize, max_requests)| match algorithm {
+            0 => Choice::BUILTIN,
+            _ => Choice { algorithm, faninout, segsize, max_requests },
+        },
+    )
+}
+
+fn steps<V: Clone + PartialEq + fmt::Debug>(
+    value: impl Strategy<Value = V> + Clone,
+    last: u64,
+) -> impl Strategy<Value = Steps<V>> {
+    let start = prop_oneof![8 => 1u64..40, 2 => 1..=last, 1 => last - 2..=last];
+    (value.clone(), prop::collection::vec((start, value), 0..6)).prop_map(|(first, later)| {
+        let mut steps = Steps::constant(first);
+        later.into_iter().for_each(|(at, value)| steps.set(at, None, value));
+        steps
+    })
+}
+
+fn table() -> impl Strategy<Value = RuleTable> {
+    let blocks = steps(steps(choice().boxed(), i64::MAX as u64).boxed(), i32::MAX as u64);
+    let collective = prop::sample::select(vec![Collective::Allgather, Collective::Bcast, Collective::Reduce]);
+    prop::collection::vec((collective, blocks), 0..4).prop_map(|all| {
+        let mut table = RuleTable::new();
+        all.into_iter().for_each(|(collective, blocks)| table.set(collective, blocks));
+        table
+    })
+}
+
+/// The table without bounds on requests, for version 1.
+fn without_requests(table: &RuleTable) -> RuleTable {
+    let mut bare = RuleTable::new();
+    let choice = |choice: &Choice| Choice { max_requests: 0, ..*choice };
+    for (collective, blocks) in table.collectives() {
+        let sizes = |sizes: &SizeSteps| Steps::ascending(sizes.iter().map(|(start, _, found)| (start, choice(found))));
+        bare.set(collective, Steps::ascending(blocks.iter().map(|(first, _, block)| (first, sizes(block)))));
+    }
+    bare
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_reads_back(table in table(), note in any::<String>(), single in any::<bool>()) {
+        let mut notes = Notes { header: vec![note.clone(), "-1 0x \"\\".to_owned()], ..Notes::default() };
+        for (collective, blocks) in table.collectives() {
+            for (first, _, sizes) in blocks.iter() {
+                notes.blocks.insert((collective, first), vec![note.clone()]);
+                for (size, _, _) in sizes.iter() {
+                    notes.rules.insert((collective, first, size), note.clone());
+                }
+            }
+        }
+        for format in TargetFormat::ALL {
+            let mut target = Target::all(format);
+            target.versions.retain(|version| !single || !version.shifts_sizes || format == TargetFormat::Json);
+            let table = if format == TargetFormat::Classic { without_requests(&table) } else { table.clone() };
+            let text = write_accepting(&table, &notes, &target, |_| true).expect("it can be said");
+            prop_assert!(text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n')));
+            for version in &target.versions {
+                prop_assert_eq!(means(&text, version), portable(&table), "{} {}\n{}", format, version, text);
+            }
+            // From file to table to file again nothing is lost.
+            let again = write_accepting(&means(&text, &target.versions[0]), &notes, &target, |_| true);
+            prop_assert_eq!(again.expect("it can be said"), text);
+        }
+    }
+}

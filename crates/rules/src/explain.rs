@@ -1,0 +1,319 @@
+//! What each version makes of a call or of a whole file, and why; versions that agree are taken together.
+
+use serde::{Serialize, Serializer};
+
+use crate::behaviour::Behaviour;
+use crate::call::{Call, Distribution};
+use crate::choice::Choice;
+use crate::collective::Collective;
+use crate::diff::{self, ByteRange};
+use crate::effective::{Effective, EffectiveAlgorithm, effective};
+use crate::file::{Load, Loaded, Reason};
+use crate::hazard::RankRange;
+use crate::metric::{self, Metric};
+use crate::registry;
+use crate::release::Release;
+use crate::span::Span;
+use crate::units::Ranks;
+
+/// Versions that give the same answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Group<T> {
+    /// The versions, in the order in which they were asked.
+    #[serde(rename = "releases", serialize_with = "names")]
+    pub versions: Vec<Behaviour>,
+    /// What they say.
+    #[serde(flatten)]
+    pub answer: T,
+}
+
+/// A place in a rules file, for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// What stands there: the line, or what it is about where that is longer or shorter.
+    pub text: String,
+}
+
+/// What becomes of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "file", rename_all = "lowercase")]
+pub enum Answer<T> {
+    /// All of it is ignored, silently.
+    Rejected {
+        /// Where reading ends.
+        at: Place,
+        /// Why.
+        why: String,
+    },
+    /// `MPI_Init` crashes.
+    Crashes {
+        /// Where reading ends.
+        at: Place,
+        /// Why.
+        why: String,
+    },
+    /// It is in force.
+    Accepted(T),
+}
+
+/// How a call is served.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Served {
+    /// The size that is looked up.
+    pub lookup_bytes: u64,
+    /// The rule that decides; where no message rule does, the communicator rule whose message rules were searched.
+    pub place: Option<Place>,
+    /// Why that.
+    pub because: String,
+    /// What it says.
+    pub choice: Choice,
+    /// The same in words.
+    pub said: String,
+    /// How it ends.
+    pub outcome: Outcome,
+    /// What runs in the end, in words.
+    pub runs: String,
+    /// Why it is not simply what the rule says.
+    pub reasons: Vec<String>,
+}
+
+/// How a call ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// Open MPI's built-in decision serves it.
+    Builtin,
+    /// An algorithm of the release runs.
+    Algorithm,
+    /// Something runs that no rule can name.
+    Instead,
+    /// It fails with an MPI error on every rank.
+    Error,
+    /// It never returns.
+    Endless,
+    /// It crashes.
+    Crash,
+}
+
+/// What a file decides for a range of calls.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// The collective.
+    pub collective: Collective,
+    /// How communicators lie on nodes; any where the file does not ask.
+    pub distribution: Distribution,
+    /// The communicator sizes.
+    pub ranks: RankRange,
+    /// The sizes that are looked up.
+    pub lookup: ByteRange,
+    /// The message sizes that are looked up as these.
+    pub message: MessageSizes,
+    /// What is chosen.
+    pub choice: Choice,
+    /// The same in words.
+    pub said: String,
+}
+
+/// Message sizes behind lookup bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageSizes {
+    /// Message sizes are looked up as they are.
+    Same,
+    /// These, of the block of one rank.
+    Blocks(ByteRange),
+    /// The lookup bytes divided by the number of ranks, which varies here.
+    OverRanks,
+    /// Ranks times the size of the datatype are looked up, whatever the count.
+    CountFree,
+    /// Calls have no size that is looked up.
+    None,
+}
+
+fn names<S: Serializer>(versions: &[Behaviour], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(versions.iter().map(Behaviour::name))
+}
+
+impl<T> Group<T> {
+    /// The versions in words: `every release`, or families and parts of them.
+    pub fn label(&self) -> String {
+        label(&self.versions)
+    }
+}
+
+/// Versions in words: `every release`, or families and parts of them.
+pub fn label(versions: &[Behaviour]) -> String {
+    let names = |list: &[Behaviour]| list.iter().map(Behaviour::name).collect::<Vec<_>>();
+    let (asked, all) = (names(versions), Behaviour::distinct());
+    if names(&all).iter().all(|name| asked.contains(name)) {
+        return "every release".to_owned();
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for version in versions {
+        let family = all.iter().filter(|other| other.release == version.release);
+        let whole = family.into_iter().all(|other| asked.contains(&other.name()));
+        let part = if whole { version.release.name() } else { version.name() };
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    parts.join(", ")
+}
+
+/// Takes equal answers together, each at the place of the first version that gives it.
+pub fn group<T: PartialEq>(answers: impl IntoIterator<Item = (Behaviour, T)>) -> Vec<Group<T>> {
+    let mut groups: Vec<Group<T>> = Vec::new();
+    for (version, answer) in answers {
+        match groups.iter_mut().find(|group| group.answer == answer) {
+            Some(group) => group.versions.push(version),
+            None => groups.push(Group { versions: vec![version], answer }),
+        }
+    }
+    groups
+}
+
+/// How a call is served, given what a version makes of the file.
+pub fn call(load: &Load, lines: &Lines<'_>, call: &Call) -> Answer<Served> {
+    answer(load, lines, |loaded| {
+        let lookup = loaded.lookup(call);
+        let release = loaded.behaviour.release;
+        let near = match lookup.reason {
+            Reason::EmptyBlock { span, .. } | Reason::NoSize { span, .. } => Some(span),
+            _ => None,
+        };
+        let place = lookup.rule.map(|rule| rule.span).or(near).map(|span| lines.place(span));
+        let ends = effective(release, call.collective, lookup.choice, call);
+        let (outcome, runs) = in_words(&ends);
+        // What the outcome says by itself is not said twice.
+        let plain = ends.algorithm == EffectiveAlgorithm::Builtin && lookup.choice.is_builtin() && call.ranks.0 > 1;
+        Served {
+            lookup_bytes: lookup.lookup_bytes,
+            place,
+            because: lookup.reason.to_string(),
+            choice: lookup.choice,
+            said: said(release, call.collective, lookup.choice),
+            outcome,
+            runs,
+            reasons: if plain { Vec::new() } else { ends.reasons },
+        }
+    })
+}
+
+/// What a whole file decides, by collective, communicator sizes and lookup bytes; without what no call can meet.
+pub fn contents(load: &Load, lines: &Lines<'_>) -> Answer<Vec<Row>> {
+    answer(load, lines, rows)
+}
+
+fn answer<T>(load: &Load, lines: &Lines<'_>, accepted: impl FnOnce(&Loaded) -> T) -> Answer<T> {
+    match load {
+        Load::Accepted(loaded) => Answer::Accepted(accepted(loaded)),
+        Load::Rejected(rejection) => {
+            let json = rejection.not_json.as_ref().map(|error| format!("; as JSON: {error}")).unwrap_or_default();
+            Answer::Rejected { at: lines.place(rejection.span), why: format!("{rejection}{json}") }
+        }
+        Load::Crashes(crash) => Answer::Crashes { at: lines.place(crash.span), why: crash.to_string() },
+    }
+}
+
+/// A choice in words; an algorithm that the release does not have is said to be missing.
+pub fn said(release: Release, collective: Collective, choice: Choice) -> String {
+    let words = registry::describe(release, collective, choice);
+    let missing = !choice.is_builtin() && registry::algorithm(release, collective, choice.algorithm).is_err();
+    if missing { format!("{words} (there is none)") } else { words }
+}
+
+fn in_words(ends: &Effective) -> (Outcome, String) {
+    match ends.algorithm {
+        EffectiveAlgorithm::Builtin => (Outcome::Builtin, "Open MPI's own decision".to_owned()),
+        EffectiveAlgorithm::Algorithm(algorithm) => {
+            (Outcome::Algorithm, registry::words(Some(algorithm), ends.choice))
+        }
+        EffectiveAlgorithm::Instead(what) => (Outcome::Instead, what.to_owned()),
+        EffectiveAlgorithm::Error(class) => {
+            let words = format!("nothing: the call fails with {} on every rank", class.name());
+            (Outcome::Error, words)
+        }
+        EffectiveAlgorithm::Endless => (Outcome::Endless, "the call never returns".to_owned()),
+        EffectiveAlgorithm::Crash => (Outcome::Crash, "the call crashes".to_owned()),
+    }
+}
+
+fn rows(loaded: &Loaded) -> Vec<Row> {
+    let release = loaded.behaviour.release;
+    let mut rows = Vec::new();
+    for (distribution, table) in diff::meanings(loaded) {
+        for (collective, blocks) in table.collectives() {
+            for (first, end, sizes) in blocks.iter().filter(|(_, end, _)| end.is_none_or(|end| end > 2)) {
+                let ranks = RankRange { first, end };
+                let seen = |lookup: &ByteRange| message_sizes(release, collective, ranks, *lookup);
+                for (first, end, choice) in sizes.iter() {
+                    let lookup = ByteRange { first, end };
+                    let message = seen(&lookup);
+                    if first > 0 && message == MessageSizes::None {
+                        break;
+                    }
+                    let said = said(release, collective, *choice);
+                    rows.push(Row { collective, distribution, ranks, lookup, message, choice: *choice, said });
+                }
+            }
+        }
+    }
+    rows
+}
+
+fn message_sizes(release: Release, collective: Collective, ranks: RankRange, lookup: ByteRange) -> MessageSizes {
+    match metric::metric(release, collective, Ranks(2)) {
+        Metric::None => MessageSizes::None,
+        Metric::CountFree => MessageSizes::CountFree,
+        Metric::Times(1) => MessageSizes::Same,
+        Metric::Times(_) if ranks.end == Some(ranks.first + 1) => {
+            let block = |bytes: u64| bytes.div_ceil(ranks.first);
+            MessageSizes::Blocks(ByteRange { first: block(lookup.first), end: lookup.end.map(block) })
+        }
+        Metric::Times(_) => MessageSizes::OverRanks,
+    }
+}
+
+/// The most characters of a line that are shown.
+const SHOWN: usize = 100;
+
+/// A source text with its lines, found in logarithmic time.
+#[derive(Clone, Debug)]
+pub struct Lines<'s> {
+    source: &'s [u8],
+    starts: Vec<usize>,
+}
+
+impl<'s> Lines<'s> {
+    /// The lines of a source.
+    pub fn new(source: &'s [u8]) -> Self {
+        let ends = source.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        Self { source, starts: std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect() }
+    }
+
+    /// The line on which a span begins, counted from 1.
+    pub fn line(&self, span: Span) -> usize {
+        self.starts.partition_point(|start| *start <= span.start).max(1)
+    }
+
+    /// The line, with what stands there.
+    pub fn place(&self, span: Span) -> Place {
+        let line = self.line(span);
+        let start = self.starts[line - 1];
+        let end = self.starts.get(line).copied().unwrap_or(self.source.len());
+        let whole = Span::new(start, end);
+        let text = if span.end <= end && whole.len() <= SHOWN { whole } else { span };
+        // Reading on is of no use where so much would not be shown.
+        let bytes = text.of(self.source);
+        let text = String::from_utf8_lossy(&bytes[..bytes.len().min(16 * SHOWN)]);
+        let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some((cut, _)) = text.char_indices().nth(SHOWN) {
+            text.truncate(cut);
+            text.push_str(" ...");
+        }
+        // Control characters would reach the terminal.
+        Place { line, text: text.chars().map(|c| if c.is_control() { '?' } else { c }).collect() }
+    }
+}

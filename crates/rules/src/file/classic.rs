@@ -1,0 +1,150 @@
+//! The classic format, field by field.
+
+use super::index::{Index, Search};
+use super::model::{Block, CollectiveRules, Rule, RuleState};
+use crate::call::Distribution;
+use crate::choice::Choice;
+use crate::classic::tokens::{Number, Tokens};
+use crate::classic::{Field, Rejection};
+use crate::collective::Collective;
+use crate::span::Span;
+
+/// Why a text is no classic file, and where.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) span: Span,
+    pub(crate) rejection: Rejection,
+}
+
+const HEADER: &[u8] = b"rule-file-version-";
+
+/// Reads a classic file: the number of its version line, if it is read and there, and its collectives.
+///
+/// `inherited` is the `max_requests` of rules that do not say it. Takes time and memory linear in the length, whatever
+/// the counts say.
+pub(crate) fn read(
+    bytes: &[u8],
+    reads_header: bool,
+    shifts_sizes: bool,
+    inherited: u32,
+) -> Result<(Option<i64>, Vec<CollectiveRules>), Fault> {
+    let mut tokens = Tokens::new(bytes);
+    // `fscanf("rule-file-version-%d")` at the very beginning; what it matched before it failed stays consumed.
+    let header = if reads_header && tokens.skip_prefix(HEADER) { tokens.scan_decimal() } else { None };
+    let requests = header.is_some_and(|version| version > 1);
+    let mut fields = Fields { tokens, bytes, requests, shifts_sizes, inherited };
+    let count = fields.next(Field::Collectives)?;
+    if count.value > u64::from(Collective::ID_COUNT) {
+        let rejection = Rejection::TooManyCollectives { line: count.span.line(bytes), count: count.value };
+        return Err(Fault { span: count.span, rejection });
+    }
+    let collectives = (0..count.value).map(|_| fields.collective()).collect::<Result<_, _>>()?;
+    Ok((header, collectives))
+}
+
+struct Fields<'t> {
+    tokens: Tokens<'t>,
+    bytes: &'t [u8],
+    /// Whether rules may have a fifth column.
+    requests: bool,
+    shifts_sizes: bool,
+    inherited: u32,
+}
+
+/// A field with its place.
+struct Got {
+    value: u64,
+    span: Span,
+}
+
+impl Got {
+    /// The field as a C `int`: Open MPI reads a `long` and drops the upper half.
+    fn int(&self) -> u32 {
+        self.value as u32
+    }
+}
+
+impl Fields<'_> {
+    fn next(&mut self, field: Field) -> Result<Got, Fault> {
+        let Some(Number { value, span }) = self.tokens.next() else {
+            let span = Span::at(self.bytes.len());
+            return Err(Fault { span, rejection: Rejection::End { line: span.line(self.bytes), field } });
+        };
+        match u64::try_from(value) {
+            Ok(value) => Ok(Got { value, span }),
+            Err(_) => Err(Fault { span, rejection: Rejection::Negative { line: span.line(self.bytes), field, value } }),
+        }
+    }
+
+    fn collective(&mut self) -> Result<CollectiveRules, Fault> {
+        let name = self.next(Field::CollectiveId)?;
+        let Some(id) = u32::try_from(name.value).ok().filter(|id| *id < Collective::ID_COUNT) else {
+            let rejection = Rejection::NoSuchCollective { line: name.span.line(self.bytes), id: name.value };
+            return Err(Fault { span: name.span, rejection });
+        };
+        let count = self.next(Field::CommRules)?;
+        let mut blocks: Vec<Block> = Vec::new();
+        // No reservation: a count may be absurd, and then the text ends first.
+        for place in 0..count.value {
+            let mut block = self.block()?;
+            if self.shifts_sizes {
+                let last = place + 1 == count.value;
+                block.max = if last { i32::MAX } else { block.min.wrapping_sub(1) };
+                block.min = blocks.last().map_or(0, |before| before.max.wrapping_add(1));
+            }
+            blocks.push(block);
+        }
+        let span = name.span.to(blocks.last().map_or(count.span, |block| block.span));
+        let collective = Collective::from_id(id);
+        Ok(CollectiveRules { id, collective, span, name: name.span, replaced: false, blocks, index: Vec::new() })
+    }
+
+    fn block(&mut self) -> Result<Block, Fault> {
+        let size = self.next(Field::CommSize)?;
+        let count = self.next(Field::MessageRules)?;
+        let search = if self.shifts_sizes { Search::FirstMatch } else { Search::Walk };
+        let mut rules: Vec<Rule> = Vec::new();
+        for _ in 0..count.value {
+            let rule = self.rule(rules.is_empty())?;
+            if let Some(before) = rules.last_mut().filter(|_| search == Search::FirstMatch) {
+                // A size 0 wraps to the largest number, in `size_t`.
+                before.max = rule.min.wrapping_sub(1);
+            }
+            rules.push(rule);
+        }
+        let listed = size.int() as i32;
+        let mut block = Block {
+            span: size.span.to(rules.last().map_or(count.span, |rule| rule.span)),
+            size: size.span,
+            listed: Some(listed),
+            min: listed,
+            max: i32::MAX,
+            distribution: Distribution::Any,
+            rules,
+            index: Index::Sorted(None),
+        };
+        block.finish(search);
+        Ok(block)
+    }
+
+    fn rule(&mut self, first: bool) -> Result<Rule, Fault> {
+        let size = self.next(Field::MessageSize)?;
+        let algorithm = self.next(Field::Algorithm)?.int();
+        let faninout = self.next(Field::Faninout)?.int();
+        let segsize = self.next(Field::Segsize)?;
+        let said = if self.requests && self.tokens.digit_follows() { self.tokens.next() } else { None };
+        if first && size.value != 0 {
+            let rejection = Rejection::FirstSize { line: size.span.line(self.bytes), size: size.value };
+            return Err(Fault { span: size.span, rejection });
+        }
+        let max_requests = said.map_or(self.inherited, |number| number.value as u32);
+        Ok(Rule {
+            span: size.span.to(said.map_or(segsize.span, |number| number.span)),
+            min: size.value,
+            max: u64::MAX,
+            choice: Choice { algorithm, faninout, segsize: segsize.value, max_requests },
+            state: RuleState::Plain,
+            says_requests: said.is_some(),
+        })
+    }
+}

@@ -1,0 +1,221 @@
+//! The JSON format, in the order in which Open MPI 6.0 goes through it (`coll_tuned_dynamic_file.c`).
+//!
+//! The order matters: its error path frees the last communicator rule and its `rules`, also where they were freed
+//! before, so that one and the same fault is a mere rejection in first place and a crash behind a good rule.
+
+use super::index::{Index, Search};
+use super::model::{Block, CollectiveRules, Format, Loaded, Rule, RuleState, SIZE_INF};
+use super::outcome::{Crash, CrashCause, JsonFault, Load, Rejection, RejectionCause};
+use crate::behaviour::Behaviour;
+use crate::call::Distribution;
+use crate::choice::Choice;
+use crate::collective::{self, Collective};
+use crate::json::{Document, Kind, Member, Value, c_str};
+use crate::registry;
+use crate::release::Release;
+use crate::span::Span;
+
+/// Why reading ends early.
+enum Stop {
+    /// A fault that finds nothing freed before, wherever it stands.
+    Reject(Span, JsonFault),
+    /// A fault whose error path frees again what an earlier communicator rule left behind.
+    Cleanup(Span, JsonFault),
+    Crash(Span, CrashCause),
+}
+
+pub(super) fn load(document: &Document<'_>, bytes: &[u8], behaviour: &Behaviour) -> Load {
+    let mut reader = Reader { release: behaviour.release, finished_rule: false };
+    let stop = match reader.file(document.root()) {
+        Ok(collectives) => return Load::Accepted(Loaded::new(*behaviour, Format::Json, collectives)),
+        Err(stop) => stop,
+    };
+    match stop {
+        Stop::Crash(span, cause) => Load::Crashes(Crash { span, line: span.line(bytes), cause }),
+        Stop::Cleanup(span, fault) if reader.finished_rule => {
+            Load::Crashes(Crash { span, line: span.line(bytes), cause: CrashCause::AfterGoodRule(fault) })
+        }
+        Stop::Reject(span, fault) | Stop::Cleanup(span, fault) => Load::Rejected(Rejection {
+            span,
+            line: span.line(bytes),
+            cause: RejectionCause::Json(fault),
+            not_json: None,
+        }),
+    }
+}
+
+struct Reader {
+    release: Release,
+    /// Whether a communicator rule was read to its end, of any collective.
+    finished_rule: bool,
+}
+
+impl Reader {
+    fn file(&mut self, root: Value<'_>) -> Result<Vec<CollectiveRules>, Stop> {
+        let Some(collectives) = root.get("collectives") else {
+            return Err(Stop::Reject(root.span(), JsonFault::NoCollectives));
+        };
+        if !matches!(collectives.value.kind(), Kind::Object(_)) {
+            return Err(Stop::Reject(collectives.value.span(), JsonFault::CollectivesNotObject));
+        }
+        collectives.value.members().map(|member| self.collective(member)).collect()
+    }
+
+    fn collective(&mut self, member: Member<'_>) -> Result<CollectiveRules, Stop> {
+        let name = c_str(member.key);
+        let text = || String::from_utf8_lossy(name).into_owned();
+        let Some(id) = collective::id_from_json(name) else {
+            return Err(Stop::Cleanup(member.key_span, JsonFault::UnknownCollective { name: text() }));
+        };
+        if !matches!(member.value.kind(), Kind::Array(_)) {
+            return Err(Stop::Cleanup(member.value.span(), JsonFault::NotAnArray { name: text() }));
+        }
+        let mut blocks = Vec::new();
+        for value in member.value.items() {
+            blocks.push(self.block(value, id)?);
+            self.finished_rule = true;
+        }
+        Ok(CollectiveRules {
+            id,
+            collective: Collective::from_id(id),
+            span: member.key_span.to(member.value.span()),
+            name: member.key_span,
+            replaced: false,
+            blocks,
+            index: Vec::new(),
+        })
+    }
+
+    fn block(&self, value: Value<'_>, id: u32) -> Result<Block, Stop> {
+        let [min, max, distribution, rules] =
+            value.pick(["comm_size_min", "comm_size_max", "comm_rank_distribution", "rules"]);
+        let size = |member, key, absent: i32| match integer(member, key) {
+            // Narrowed to a C `int`, so that "inf" becomes -1.
+            Ok(size) => Ok(size.map_or(absent, |size| size as i32)),
+            Err((span, fault)) => Err(Stop::Cleanup(span, fault)),
+        };
+        let (from, to) = (size(min, "comm_size_min", 0)?, size(max, "comm_size_max", i32::MAX)?);
+        let distribution = match distribution.map(|member| (member.value, member.value.as_bytes())) {
+            None => Distribution::Any,
+            Some((value, None)) => return Err(Stop::Cleanup(value.span(), JsonFault::DistributionNotString)),
+            Some((_, Some(text))) => {
+                let named = |distribution: &Distribution| distribution.name().as_bytes() == c_str(text);
+                // Any other text is any distribution.
+                Distribution::ALL.into_iter().find(named).unwrap_or_default()
+            }
+        };
+        let Some(list) = rules.map(|member| member.value) else {
+            return Err(Stop::Cleanup(value.span(), JsonFault::NoRules));
+        };
+        match list.kind() {
+            Kind::Array(_) | Kind::Object(0) => {}
+            Kind::Object(_) => return Err(Stop::Crash(list.span(), CrashCause::RulesAreObject)),
+            // What was freed before has been replaced by now.
+            _ => return Err(Stop::Reject(list.span(), JsonFault::RulesNotArray)),
+        }
+        let mut block = Block {
+            span: value.span(),
+            size: min.map_or(value.span(), |member| member.value.span()),
+            listed: None,
+            min: from,
+            max: to,
+            distribution,
+            rules: list.items().map(|value| self.rule(value, id)).collect::<Result<_, _>>()?,
+            index: Index::Sorted(None),
+        };
+        block.finish(Search::FirstMatch);
+        Ok(block)
+    }
+
+    fn rule(&self, value: Value<'_>, id: u32) -> Result<Rule, Stop> {
+        let [min, max, faninout, segsize, requests, alg] =
+            value.pick(["msg_size_min", "msg_size_max", "faninout", "seg_size", "reqs", "alg"]);
+        let field = |member, key, absent: u64| match integer(member, key) {
+            Ok(number) => Ok(number.map_or(absent, |number| number as u64)),
+            Err((span, fault)) => Err(Stop::Reject(span, fault)),
+        };
+        let mut rule = Rule {
+            span: value.span(),
+            min: field(min, "msg_size_min", 0)?,
+            max: field(max, "msg_size_max", SIZE_INF)?,
+            choice: Choice {
+                algorithm: 0,
+                faninout: field(faninout, "faninout", 0)? as u32,
+                segsize: field(segsize, "seg_size", 0)?,
+                max_requests: field(requests, "reqs", 0)? as u32,
+            },
+            state: RuleState::NoAlgorithm,
+            says_requests: requests.is_some(),
+        };
+        let Some(alg) = alg.filter(|alg| matches!(alg.value.kind(), Kind::String(_) | Kind::Integer(_))) else {
+            return Ok(rule);
+        };
+        let Some(collective) = Collective::from_id(id) else {
+            let name = collective::json_name(id);
+            return Err(Stop::Crash(alg.key_span.to(alg.value.span()), CrashCause::AlgorithmOfUntuned { name }));
+        };
+        match self.algorithm(collective, alg.value) {
+            Some(algorithm) => {
+                rule.choice.algorithm = algorithm;
+                rule.state = RuleState::Plain;
+            }
+            // Disabled by a range that nothing is in.
+            None => (rule.min, rule.max, rule.state) = (SIZE_INF, 0, RuleState::Disabled),
+        }
+        Ok(rule)
+    }
+
+    /// The algorithm that a value names, 0 included.
+    fn algorithm(&self, collective: Collective, value: Value<'_>) -> Option<u32> {
+        let exists = |id: u32| id == 0 || registry::algorithm(self.release, collective, id).is_ok();
+        // Narrowed to a C `int` before it is looked for.
+        let by_id = |id: i64| Some(id as i32 as u32).filter(|id| exists(*id));
+        if let Some(id) = value.as_integer() {
+            return by_id(id);
+        }
+        let text = c_str(value.as_bytes()?);
+        let named = || {
+            let name = str::from_utf8(text).ok()?;
+            registry::id_of(self.release, collective, name)
+        };
+        strtol(text).and_then(by_id).or_else(named)
+    }
+}
+
+/// The integer that a member must be if it is there; texts that begin with "inf" are the largest.
+fn integer(member: Option<Member<'_>>, key: &'static str) -> Result<Option<i64>, (Span, JsonFault)> {
+    let Some(Member { value, .. }) = member else { return Ok(None) };
+    match value.kind() {
+        Kind::Integer(number) => Ok(Some(number)),
+        Kind::String(text) if [&b"inf"[..], b"Inf", b"INF"].iter().any(|inf| text.starts_with(inf)) => {
+            Ok(Some(SIZE_INF as i64))
+        }
+        _ => Err((value.span(), JsonFault::NotAnInteger { key })),
+    }
+}
+
+/// The number that a text consists of, as C's `strtol` with base 0 reads it; an empty text is 0.
+fn strtol(text: &[u8]) -> Option<i64> {
+    if text.is_empty() {
+        return Some(0);
+    }
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r');
+    let text = &text[text.iter().take_while(|byte| blank(byte)).count()..];
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    let (base, digits) = match digits {
+        [b'0', b'x' | b'X', rest @ ..] => (16, rest),
+        [b'0', ..] => (8, digits),
+        _ => (10, digits),
+    };
+    let digit = |byte: &u8| char::from(*byte).to_digit(base).map(i64::from);
+    let push = |value: i64, byte| {
+        let digit = digit(byte)?;
+        let digit = if negative { -digit } else { digit };
+        Some(value.saturating_mul(base.into()).saturating_add(digit))
+    };
+    if digits.is_empty() { None } else { digits.iter().try_fold(0, push) }
+}

@@ -1,0 +1,163 @@
+//! Which rule serves a call, and what a whole file means.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::model::{Block, Loaded, Rule, RuleState};
+use crate::call::{Call, Distribution};
+use crate::choice::Choice;
+use crate::collective::Collective;
+use crate::span::Span;
+use crate::steps::Steps;
+use crate::table::{RankSteps, RuleTable, SizeSteps};
+use crate::units::Ranks;
+
+/// A rule by its place in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct RuleRef {
+    /// Place among [`Loaded::collectives`].
+    pub collective: usize,
+    /// Place among the blocks of the collective.
+    pub block: usize,
+    /// Place among the rules of the block.
+    pub rule: usize,
+    /// The rule in the source.
+    pub span: Span,
+}
+
+/// What serves a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Lookup {
+    /// The size that was looked up.
+    pub lookup_bytes: u64,
+    /// The rule that serves; none where the builtin decides for want of one.
+    pub rule: Option<RuleRef>,
+    /// What is chosen; [`Choice::BUILTIN`] without a rule, and whatever else a rule with algorithm 0 says.
+    pub choice: Choice,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a call is served as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Reason {
+    /// The file has no communicator rules for the collective.
+    NoRules,
+    /// No communicator rule fits (6.0).
+    NoBlock,
+    /// The communicator rule that serves has no message rules.
+    EmptyBlock {
+        /// Its place among the blocks of the collective.
+        block: usize,
+        /// Its place in the source.
+        span: Span,
+    },
+    /// The communicator rule that serves has no message rule that fits, and no other is tried (6.0).
+    NoSize {
+        /// Its place among the blocks of the collective.
+        block: usize,
+        /// Its place in the source.
+        span: Span,
+    },
+    /// A rule fits.
+    Rule,
+    /// A rule fits and leaves the decision to the builtin.
+    RuleBuiltin,
+    /// A rule serves, although the communicator is smaller than the first size listed (up to 5.0).
+    BelowFirst,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoRules => "the file has no rules for the collective",
+            Self::NoBlock => "no rules are for communicators of this size",
+            Self::EmptyBlock { .. } => "there are no message rules for communicators of this size",
+            Self::NoSize { .. } => {
+                "the first rules for communicators of this size leave a gap here, and no others are tried"
+            }
+            Self::Rule => "the rule fits",
+            Self::RuleBuiltin => "the rule says algorithm 0, which leaves the decision to Open MPI",
+            Self::BelowFirst => "the communicator is smaller than the first size listed, which serves it nonetheless",
+        })
+    }
+}
+
+impl Loaded {
+    /// What serves a call. Takes logarithmic time, whatever the order of the rules, and allocates nothing.
+    pub fn lookup(&self, call: &Call) -> Lookup {
+        let lookup_bytes = call.lookup_bytes(self.behaviour.release);
+        self.serve(call.collective, call.ranks, lookup_bytes, call.distribution)
+    }
+
+    /// The same by the size that is looked up.
+    pub fn serve(&self, collective: Collective, ranks: Ranks, lookup_bytes: u64, distribution: Distribution) -> Lookup {
+        let builtin = |reason| Lookup { lookup_bytes, rule: None, choice: Choice::BUILTIN, reason };
+        let Some((place, rules)) = self.rules_for(collective).filter(|(_, rules)| !rules.blocks.is_empty()) else {
+            return builtin(Reason::NoRules);
+        };
+        let search = self.search();
+        let Some(block) = rules.find(search, distribution, ranks.0) else { return builtin(Reason::NoBlock) };
+        let Block { span, rules: list, .. } = &rules.blocks[block];
+        if list.is_empty() {
+            return builtin(Reason::EmptyBlock { block, span: *span });
+        }
+        let Some(rule) = rules.blocks[block].find(search, lookup_bytes) else {
+            return builtin(Reason::NoSize { block, span: *span });
+        };
+        let choice = list[rule].effect();
+        let reason = if choice.is_builtin() {
+            Reason::RuleBuiltin
+        } else if !self.behaviour.first_match && i64::from(ranks.0) < i64::from(rules.blocks[block].min) {
+            Reason::BelowFirst
+        } else {
+            Reason::Rule
+        };
+        let rule = RuleRef { collective: place, block, rule, span: list[rule].span };
+        Lookup { lookup_bytes, rule: Some(rule), choice, reason }
+    }
+
+    /// What the file means to its version, for communicators of no particular distribution. Sizes that no call can
+    /// have are filled from below.
+    pub fn to_table(&self) -> RuleTable {
+        self.to_table_for(Distribution::Any)
+    }
+
+    /// What the file means for communicators that lie on nodes like this.
+    ///
+    /// Takes time and memory in proportion to the table, which repeats the sizes of a block for every range of
+    /// communicator sizes that it serves: one, unless JSON blocks overlap.
+    pub fn to_table_for(&self, distribution: Distribution) -> RuleTable {
+        let mut table = RuleTable::new();
+        for collective in Collective::ALL {
+            let Some((_, rules)) = self.rules_for(collective) else { continue };
+            let steps = rules.steps(self.search(), distribution).into_iter();
+            let sizes = |block: Option<usize>| {
+                block.map_or_else(|| Steps::constant(Choice::BUILTIN), |block| self.sizes(&rules.blocks[block]))
+            };
+            let ranks: RankSteps = Steps::ascending(steps.map(|(start, block)| (start, sizes(block))));
+            table.set(collective, ranks);
+        }
+        table
+    }
+
+    fn sizes(&self, block: &Block) -> SizeSteps {
+        let steps = block.index.steps(self.search(), &block.rules, Rule::range).into_iter();
+        let choice = |rule: Option<usize>| rule.map_or(Choice::BUILTIN, |rule| block.rules[rule].effect());
+        Steps::ascending(steps.map(|(start, rule)| (start, choice(rule))))
+    }
+}
+
+impl Rule {
+    /// What it comes to: what a rule for the builtin says beside the 0 is ignored.
+    pub fn effect(&self) -> Choice {
+        if self.choice.is_builtin() { Choice::BUILTIN } else { self.choice }
+    }
+
+    /// Whether no size can ever meet it, whatever the other rules.
+    pub fn never(&self) -> bool {
+        let range = self.range();
+        self.state == RuleState::Disabled || range.min > range.max
+    }
+}

@@ -1,0 +1,56 @@
+//! What a rules file means to a version of Open MPI, whatever its format.
+//!
+//! Reading is Open MPI's own, quirk for quirk: what a version accepts is accepted, what it rejects is rejected with the
+//! reason, and what makes it crash is said to. Any bytes can be read, in time linear in their number but for sizes that
+//! are out of order (`n log n`).
+
+mod classic;
+mod index;
+mod json;
+mod lookup;
+mod model;
+mod outcome;
+
+use crate::behaviour::Behaviour;
+use crate::json::{Document, SyntaxError};
+
+pub(crate) use classic::read as read_classic;
+pub use lookup::{Lookup, Reason, RuleRef};
+pub use model::{Block, CollectiveRules, Format, Loaded, Rule, RuleState};
+pub use outcome::{Crash, CrashCause, JsonFault, Load, Rejection, RejectionCause};
+
+/// Reads a file as a version does, with `coll_tuned_alltoall_algorithm_max_requests` at its default of 0.
+pub fn load(bytes: &[u8], behaviour: &Behaviour) -> Load {
+    load_inheriting(bytes, behaviour, 0)
+}
+
+/// The same with another value of `coll_tuned_alltoall_algorithm_max_requests`, which newer versions give to classic
+/// rules without the fifth column.
+pub fn load_inheriting(bytes: &[u8], behaviour: &Behaviour, max_requests: u32) -> Load {
+    if !behaviour.reads_json {
+        return load_classic(None, bytes, behaviour, max_requests);
+    }
+    match Document::parse(bytes) {
+        Ok(document) => json::load(&document, bytes, behaviour),
+        Err(error) => load_classic(Some(error), bytes, behaviour, max_requests),
+    }
+}
+
+fn load_classic(not_json: Option<SyntaxError>, bytes: &[u8], behaviour: &Behaviour, max_requests: u32) -> Load {
+    let inherited = if behaviour.inherits_requests { max_requests } else { 0 };
+    match read_classic(bytes, behaviour.reads_header, behaviour.shifts_sizes, inherited) {
+        Ok((header, collectives)) => {
+            let loaded = Loaded::new(*behaviour, Format::Classic { header }, collectives);
+            Load::Accepted(Loaded { not_json, ..loaded })
+        }
+        Err(fault) => Load::Rejected(Rejection {
+            span: fault.span,
+            line: fault.rejection.line(),
+            cause: RejectionCause::Classic(fault.rejection),
+            not_json,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;
