@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let run = RunDir::create(&directory, &manifest)?;
     let mut tally = Tally::default();
     campaign::measure(&mut cluster, &plan, &mut run.appender()?, &mut tally, &mut |_, _| {})?;
-    println!("{} samples of {} cells: {}\n", tally.samples, tally.cells, tally.ended);
+    println!("{} samples of {} cells\n", tally.samples, tally.cells);
 
     let observations = Observations::from_samples(&run.samples()?.text)?;
     let findings = collrules_tuner::analyze(&observations, Release::V5_0, Default::default(), "the example")?;

@@ -138,7 +138,7 @@ pub(crate) struct Analyze {
     /// message_bytes, avg_latency_us, and perhaps algorithm and launch
     #[arg(value_name = "RUN|TABLE")]
     pub(crate) input: PathBuf,
-    /// Directory for what is made of a table; what is made of a run goes into its own directory
+    /// Directory for what is made of a table, or of a run that has findings already
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Release of Open MPI that a table was measured with; a run knows its own [default: 5.0]
@@ -162,6 +162,9 @@ pub(crate) struct Verify {
     /// Message sizes to call with, beside both sides of every boundary
     #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = sizes)]
     pub(crate) sizes: Sizes,
+    /// Directory for a copy of the file that exists while the command runs; all nodes have to see it
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) scratch: PathBuf,
     #[command(flatten)]
     pub(crate) launch: Launch,
 }

@@ -17,11 +17,11 @@ pub(crate) const TOOL: &str = concat!("collrules ", env!("CARGO_PKG_VERSION"));
 /// MCA settings by name.
 pub(crate) type Pins = BTreeMap<String, String>;
 
-/// Writes the findings and the rules file.
-pub(crate) fn rules(run: &RunDir, findings: &Findings) -> Result<(), Failure> {
+/// Writes the findings, and the rules under this name.
+pub(crate) fn rules(run: &RunDir, findings: &Findings, name: &str) -> Result<(), Failure> {
     run.write(rundir::FINDINGS, &(serde_json::to_string_pretty(findings)? + "\n"))?;
     let file = ClassicFile::from_table(&findings.table, &notes(findings, TOOL))?;
-    run.write(rundir::RULES, &file.to_string())?;
+    run.write(name, &file.to_string())?;
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use collrules_record::import::ImportError;
 use collrules_record::rundir::RunDirError;
+use collrules_rules::Collective;
 use collrules_rules::classic::{EmitError, Rejection};
 use collrules_rules::deploy::Inexpressible;
 use collrules_runner::RunnerError;
@@ -53,6 +54,9 @@ pub(crate) enum Failure {
     /// Open MPI would reject the file as a whole.
     #[error("Open MPI would reject {} as a whole: {cause}", path.display())]
     Rejected { path: PathBuf, cause: Rejection },
+    /// A file with rules for a collective that no probe can call.
+    #[error("{} has rules for {collective}, which cannot be called yet to see whether they are obeyed", path.display())]
+    Unverifiable { path: PathBuf, collective: Collective },
     /// The file is not obeyed.
     #[error("{what}:\n{}", faults.join("\n"))]
     Unproven { what: String, faults: Vec<String> },
@@ -88,9 +92,14 @@ impl Failure {
             | Self::Runner(RunnerError::BadArguments(_) | RunnerError::EmptyGrid(_) | RunnerError::NotMeasurable(_)) => {
                 Exit::Usage
             }
-            Self::Import { .. } | Self::Open { .. } | Self::Analysis { .. } | Self::Rejected { .. } => Exit::Input,
+            Self::Import { .. }
+            | Self::Open { .. }
+            | Self::Analysis { .. }
+            | Self::Rejected { .. }
+            | Self::Unverifiable { .. } => Exit::Input,
             Self::Runner(RunnerError::Record(error)) | Self::Record(error) if is_input(error) => Exit::Input,
-            Self::Runner(RunnerError::Record(_)) | Self::Record(_) => Exit::Output,
+            Self::Runner(RunnerError::Rules { .. }) => Exit::Input,
+            Self::Runner(RunnerError::Record(_) | RunnerError::Scratch { .. }) | Self::Record(_) => Exit::Output,
             Self::Emit(_) | Self::Settings(_) | Self::Json(_) | Self::Stdout(_) => Exit::Output,
             Self::Runner(RunnerError::JobDied { .. } | RunnerError::JobHung { .. }) => Exit::Incomplete,
             Self::Runner(_) => Exit::Environment,

@@ -1,56 +1,55 @@
 //! Says on standard error how far measuring has come, now and then.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use collrules_record::Plan;
+use collrules_runner::campaign::Launch;
 use collrules_runner::wire::Event;
 
 /// At most one line in this time.
 const INTERVAL: Duration = Duration::from_secs(5);
 
 /// Renders the runner's events as plain lines.
-pub(crate) struct Progress<'a> {
-    plan: &'a Plan,
+pub(crate) struct Progress {
+    launches: u32,
     start: Instant,
     last: Instant,
-    visited: Vec<bool>,
+    /// Of the launch under way.
+    visited: BTreeSet<usize>,
     visits: usize,
 }
 
-impl<'a> Progress<'a> {
-    pub(crate) fn new(plan: &'a Plan) -> Self {
+impl Progress {
+    pub(crate) fn new(launches: u32) -> Self {
         let now = Instant::now();
-        Self { plan, start: now, last: now, visited: vec![false; plan.cells.len()], visits: 0 }
+        Self { launches, start: now, last: now, visited: BTreeSet::new(), visits: 0 }
     }
 
-    pub(crate) fn see(&mut self, launch: u32, event: &Event) {
+    pub(crate) fn see(&mut self, launch: &Launch<'_>, event: &Event) {
+        let Launch { number, plan } = launch;
+        let seconds = self.start.elapsed().as_secs_f64();
+        let place = format!("{seconds:>4.0} s: launch {} of {}", number + 1, self.launches);
         match event {
             Event::Visited { cell, .. } => {
-                self.visited[*cell] = true;
+                self.visited.insert(*cell);
                 self.visits += 1;
                 if self.last.elapsed() >= INTERVAL {
                     self.last = Instant::now();
-                    let seen = self.visited.iter().filter(|visited| **visited).count();
+                    let (seen, cells, visits) = (self.visited.len(), plan.cells.len(), self.visits);
                     say(&format!(
-                        "{:>4.0} s: launch {} of {}: {seen} of {} cells seen, {} visits; now {}",
-                        self.start.elapsed().as_secs_f64(),
-                        launch + 1,
-                        self.plan.launches,
-                        self.plan.cells.len(),
-                        self.visits,
-                        self.plan.cells[*cell].cell,
+                        "{place}: {seen} of {cells} cells seen, {visits} visits; now {}",
+                        plan.cells[*cell].cell
                     ));
                 }
             }
             Event::Disqualified { cell, candidate, why } => {
-                let planned = &self.plan.cells[*cell];
+                let planned = &plan.cells[*cell];
                 say(&format!("{} is out in {}: {why}", planned.candidates[*candidate], planned.cell));
             }
             Event::Measured { why } => {
-                let (seconds, launches) = (self.start.elapsed().as_secs_f64(), self.plan.launches);
-                say(&format!("{seconds:>4.0} s: launch {} of {launches} ends: {why}", launch + 1));
-                self.visited.fill(false);
+                say(&format!("{place} ends: {why}"));
+                self.visited.clear();
                 self.visits = 0;
             }
             _ => {}

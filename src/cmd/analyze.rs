@@ -4,16 +4,16 @@ use std::fs::File;
 use std::path::Path;
 
 use collrules_record::findings::Findings;
-use collrules_record::import;
-use collrules_record::rundir::RunDir;
+use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Seconds;
+use collrules_record::{Manifest, import};
 use collrules_report::markdown::Context;
 use collrules_rules::Release;
 use collrules_runner::grid::known_release;
 use collrules_tuner::Observations;
 
-use super::conclude;
-use crate::args::Analyze;
+use super::{conclude, remarks};
+use crate::args::{Analyze, CriteriaArgs};
 use crate::deliver::{self, Pins};
 use crate::failure::Failure;
 use crate::progress::say;
@@ -26,27 +26,34 @@ pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
 }
 
 fn analyze_run(args: &Analyze) -> Result<(), Failure> {
-    if args.out.is_some() {
-        return Err(Failure::Usage(
-            "what is made of a run goes into its own directory; --out is for tables".to_owned(),
-        ));
-    }
     if args.release.is_some() {
         return Err(Failure::Usage("a run knows its own release; --release is for tables".to_owned()));
     }
     let run = RunDir::open(&args.input)?;
     let manifest = run.manifest()?;
     let release = known_release(&manifest.survey)?;
-    let findings = findings_of_run(&run, release, args.criteria.criteria(manifest.survey.clock_step))?;
+    let findings = findings_of_run(&run, &manifest, release, &args.criteria)?;
+    // What was concluded before, and perhaps proven and installed, is not overwritten.
+    let target = match &args.out {
+        Some(out) => RunDir::prepare_derived(out)?,
+        None if run.file(rundir::FINDINGS).exists() => {
+            return Err(Failure::Usage(format!(
+                "{} holds findings already; name another directory for new ones with --out",
+                args.input.display(),
+            )));
+        }
+        None => run,
+    };
     let context = Context { manifest: Some(&manifest), ..Context::default() };
-    finish(&run, &findings, &manifest.pins, context, args.quiet)
+    finish(&target, &findings, &manifest.pins, context, args.quiet)
 }
 
 /// Decides on what a run directory holds.
 pub(super) fn findings_of_run(
     run: &RunDir,
+    manifest: &Manifest,
     release: Release,
-    criteria: collrules_record::findings::Criteria,
+    criteria: &CriteriaArgs,
 ) -> Result<Findings, Failure> {
     let source_name = run.path().display().to_string();
     let samples = run.samples()?;
@@ -54,8 +61,20 @@ pub(super) fn findings_of_run(
         say("the last line of the samples is incomplete and left out");
     }
     let failed = |cause| Failure::Analysis { source_name: source_name.clone(), cause };
-    let observations = Observations::from_samples(&samples.text).map_err(failed)?;
-    collrules_tuner::analyze(&observations, release, criteria, &source_name).map_err(failed)
+    let observations = Observations::from_samples(&samples.text).map_err(failed)?.expecting(manifest.plan.launches);
+    let criteria = criteria.criteria(manifest.survey.clock_step);
+    let mut findings = collrules_tuner::analyze(&observations, release, criteria, &source_name).map_err(failed)?;
+    let missing = manifest.plan.cells.iter().filter(|planned| !findings.cells.iter().any(|c| c.cell == planned.cell));
+    let missing = missing.count();
+    if missing > 0 {
+        findings.remarks.push(format!(
+            "Measuring ended before its time: {missing} of {} planned cells have no timings, and keep the builtin.",
+            manifest.plan.cells.len(),
+        ));
+    }
+    findings.remarks.extend(remarks::of_rules(&findings));
+    findings.remarks.extend(remarks::of_run(manifest));
+    Ok(findings)
 }
 
 fn analyze_table(args: &Analyze) -> Result<(), Failure> {
@@ -78,6 +97,7 @@ fn analyze_table(args: &Analyze) -> Result<(), Failure> {
     if !table.problems.is_empty() {
         findings.remarks.push(format!("{} rows of the table were left out.", table.problems.len()));
     }
+    findings.remarks.extend(remarks::of_rules(&findings));
     let run = RunDir::prepare_derived(out)?;
     finish(&run, &findings, &Pins::new(), Context::default(), args.quiet)
 }
@@ -93,10 +113,11 @@ fn finish(
     mut context: Context<'_>,
     quiet: bool,
 ) -> Result<(), Failure> {
-    deliver::rules(run, findings)?;
+    deliver::rules(run, findings, rundir::RULES)?;
     deliver::settings(run, pins)?;
     context.switch_on = deliver::switch_on(run, findings, pins);
-    context.proof = vec!["Nothing was run: whether the Open MPI in use obeys the file is not shown.".to_owned()];
+    context.proof =
+        vec!["Nothing was run: `collrules verify` shows whether the Open MPI in use obeys the file.".to_owned()];
     deliver::report(run, findings, &context)?;
     if quiet {
         return Ok(());

@@ -4,8 +4,9 @@ use std::env;
 use std::time::Duration;
 
 use collrules_record::Survey;
+use collrules_record::units::Ranks;
 use collrules_rules::{Collective, Release};
-use collrules_runner::grid::known_release;
+use collrules_runner::grid::{self, known_release};
 use collrules_runner::mpi::{Launcher, MpiBackend, Wishes, served_by_han};
 use collrules_runner::{Backend, RunnerError};
 
@@ -17,12 +18,13 @@ pub(super) struct Started {
     pub(super) backend: Box<dyn Backend>,
     pub(super) survey: Survey,
     pub(super) release: Release,
-    /// MCA settings that every launch has, and that the rules need as well.
+    /// MCA settings that are in force in every launch, and that the rules need as well.
     pub(super) pins: Pins,
 }
 
-/// Finds launcher and worker, and surveys the system.
-pub(super) fn mpi(args: &Launch, collectives: &[Collective]) -> Result<Started, RunnerError> {
+/// Finds launcher and worker, and surveys the system, for calls of these collectives on communicators of up to the
+/// largest of `np`, or of the slots at hand.
+pub(super) fn mpi(args: &Launch, collectives: &[Collective], np: &[Ranks]) -> Result<Started, RunnerError> {
     let launcher = Launcher::find(&Wishes {
         mpirun: args.mpirun.clone(),
         worker: args.worker.clone(),
@@ -30,29 +32,53 @@ pub(super) fn mpi(args: &Launch, collectives: &[Collective]) -> Result<Started, 
         oversubscribe: args.oversubscribe,
         patience: Duration::from_secs_f64(args.hang_timeout.0.clamp(1.0, 1e9)),
     })?;
+    let mut pins = settings_in_force(&launcher);
     let mut backend = MpiBackend::new(launcher);
     let survey = backend.survey()?;
     let release = known_release(&survey)?;
-    let pins = pins(args.disable_han, collectives, &survey, release)?;
-    backend.pin(&pins);
-    Ok(Started { backend: Box::new(backend), survey, release, pins })
-}
-
-/// Where han would serve the calls, it has to be switched off, and the user has to want that.
-fn pins(disable_han: bool, collectives: &[Collective], survey: &Survey, release: Release) -> Result<Pins, RunnerError> {
-    let hosts = survey.nodes(survey.slots());
+    let ranks = grid::communicator_sizes(np, survey.slots(), args.oversubscribes())?;
+    let hosts = survey.nodes(ranks.last().copied().unwrap_or_default());
     let served: Vec<&str> = served_by_han(release)
         .iter()
         .filter(|collective| collectives.contains(collective))
         .map(|collective| collective.name())
         .collect();
-    if hosts < 2 || served.is_empty() {
-        return Ok(Pins::new());
+    if hosts > 1 && !served.is_empty() && !is_off(&pins, "han") {
+        if !args.disable_han {
+            let (release, collectives) = (release.to_string(), served.join(", "));
+            return Err(RunnerError::HanServes { hosts, release, collectives });
+        }
+        let off = Pins::from([("coll_han_priority".to_owned(), "0".to_owned())]);
+        backend.pin(&off);
+        pins.extend(off);
     }
-    if !disable_han {
-        return Err(RunnerError::HanServes { hosts, release: release.to_string(), collectives: served.join(", ") });
-    }
-    Ok(Pins::from([("coll_han_priority".to_owned(), "0".to_owned())]))
+    Ok(Started { backend: Box::new(backend), survey, release, pins })
+}
+
+/// Settings that the user gives to Open MPI about which component serves collectives, and how: what is measured under
+/// them holds under them only. Those about algorithms of `coll/tuned` have no part in it.
+fn settings_in_force(launcher: &Launcher) -> Pins {
+    let environment = env::vars_os().filter_map(|(name, value)| {
+        let name = name.into_string().ok()?.strip_prefix("OMPI_MCA_")?.to_owned();
+        Some((name, value.to_string_lossy().into_owned()))
+    });
+    // Options of mpirun are stronger than the environment.
+    let mut settings: Pins = environment.chain(launcher.user_settings()).collect();
+    settings.retain(|name, _| {
+        let about_components =
+            name.starts_with("coll_") && !name.starts_with("coll_tuned_") && name != "coll_base_verbose";
+        name == "coll" || name == "coll_tuned_priority" || about_components
+    });
+    settings
+}
+
+/// Whether settings switch a component off.
+fn is_off(pins: &Pins, component: &str) -> bool {
+    let excluded = pins.get("coll").is_some_and(|list| match list.strip_prefix('^') {
+        Some(excluded) => excluded.split(',').any(|name| name == component),
+        None => !list.split(',').any(|name| name == component),
+    });
+    excluded || pins.get(&format!("coll_{component}_priority")).is_some_and(|priority| priority == "0")
 }
 
 impl Launch {

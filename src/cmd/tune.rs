@@ -11,8 +11,9 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Seconds;
 use collrules_record::{Cell, Plan, Survey};
 use collrules_report::markdown::Context;
+use collrules_rules::Collective;
 use collrules_runner::campaign::{self, Tally};
-use collrules_runner::grid::Grid;
+use collrules_runner::grid::{Grid, MEASURABLE};
 use collrules_runner::proof::{self, Proof};
 use collrules_runner::simulate::{Scenario, Simulation};
 use collrules_runner::{Backend, RunnerError};
@@ -26,6 +27,9 @@ use crate::failure::Failure;
 use crate::progress::{Progress, say};
 
 pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
+    if let Some(other) = args.ops.iter().find(|collective| !MEASURABLE.contains(collective)) {
+        return Err(RunnerError::NotMeasurable(*other).into());
+    }
     let Started { mut backend, survey, release, pins } = start(args)?;
     let budget = Seconds(args.budget.0 / f64::from(args.launches));
     let plan = grid(args).plan(&survey, args.launches, Schedule { budget, ..Schedule::default() }, args.seed)?;
@@ -34,14 +38,24 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     }
     let manifest = manifest(args, backend.as_ref(), &survey, &plan, &pins);
     let run = RunDir::create(args.out.clone().unwrap_or_else(default_out), &manifest)?;
+    if let Err(failure) = refuse_unserved(backend.as_mut(), &run, &plan) {
+        // Nothing was measured: the directory may be used again.
+        run.discard()?;
+        return Err(failure);
+    }
     measure(args, backend.as_mut(), &run, &plan)?;
 
-    let mut findings = findings_of_run(&run, release, args.criteria.criteria(survey.clock_step))?;
-    findings.remarks.extend(remarks(args, &survey, &plan, &pins));
-    deliver::rules(&run, &findings)?;
+    let findings = findings_of_run(&run, &manifest, release, &args.criteria)?;
+    deliver::rules(&run, &findings, rundir::UNPROVEN)?;
     let cells: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
-    let proof = proof::prove(backend.as_mut(), &run.file(rundir::RULES), &findings.table, release, &cells)?;
-    refuse_unproven(&run, &proof)?;
+    let unproven = run.file(rundir::UNPROVEN);
+    let proof = proof::prove(backend.as_mut(), &unproven, run.path(), &findings.table, release, &cells)?;
+    if !proof.faults.is_empty() {
+        let file = unproven.display();
+        let what = format!("the rules are NOT obeyed by this Open MPI; {file} must not be installed");
+        return Err(Failure::unproven(what, &proof));
+    }
+    run.rename(rundir::UNPROVEN, rundir::RULES)?;
     deliver::settings(&run, &pins)?;
     let context = Context {
         manifest: Some(&manifest),
@@ -54,7 +68,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
 
 /// The backend and what it finds.
 fn start(args: &Tune) -> Result<Started, RunnerError> {
-    let Some(scenario) = args.simulate.simulate else { return start::mpi(&args.launch, &args.ops) };
+    let Some(scenario) = args.simulate.simulate else { return start::mpi(&args.launch, &args.ops, &args.np) };
     let scenario = match scenario {
         ScenarioArg::Stale => Scenario::Stale,
         ScenarioArg::Perfect => Scenario::Perfect,
@@ -89,7 +103,7 @@ fn dry_run(plan: &Plan, survey: &Survey) -> Result<(), Failure> {
         format!("{}: {}", planned.cell, candidates.join(" "))
     }));
     lines.push(format!(
-        "{} cells, {} points, {} launches; measuring ends after {} at the latest, give or take one visit to each cell",
+        "{} cells, {} points, {} launches; measuring ends after about {}, or one visit to each cell per launch",
         plan.cells.len(),
         plan.points(),
         plan.launches,
@@ -100,7 +114,7 @@ fn dry_run(plan: &Plan, survey: &Survey) -> Result<(), Failure> {
 
 fn measure(args: &Tune, backend: &mut dyn Backend, run: &RunDir, plan: &Plan) -> Result<(), Failure> {
     say(&format!(
-        "measuring {} points in {} cells, {} launches, for {} at most, into {}",
+        "measuring {} points in {} cells, {} launches, for about {} at most, into {}",
         plan.points(),
         plan.cells.len(),
         plan.launches,
@@ -108,7 +122,7 @@ fn measure(args: &Tune, backend: &mut dyn Backend, run: &RunDir, plan: &Plan) ->
         run.path().display(),
     ));
     let mut writer = run.appender()?;
-    let mut progress = Progress::new(plan);
+    let mut progress = Progress::new(plan.launches);
     let mut tally = Tally::default();
     let result =
         campaign::measure(backend, plan, &mut writer, &mut tally, &mut |launch, event| progress.see(launch, event));
@@ -125,19 +139,15 @@ fn measure(args: &Tune, backend: &mut dyn Backend, run: &RunDir, plan: &Plan) ->
     })
 }
 
-/// A rules file that is not obeyed must not be taken for one that is.
-fn refuse_unproven(run: &RunDir, proof: &Proof) -> Result<(), Failure> {
-    if proof.faults.is_empty() {
+/// Measuring algorithms of `coll/tuned` makes sense only where it serves the calls.
+fn refuse_unserved(backend: &mut dyn Backend, run: &RunDir, plan: &Plan) -> Result<(), Failure> {
+    let cells: Vec<Cell> = plan.cells.iter().map(|planned| planned.cell).collect();
+    let unserved = proof::unserved(backend, run.path(), &cells)?;
+    if unserved.is_empty() {
         return Ok(());
     }
-    let rules = run.file(rundir::RULES);
-    let renamed = rules.with_extension("conf.unproven");
-    std::fs::rename(&rules, &renamed).map_err(RunnerError::from)?;
-    let what = format!(
-        "the rules file is NOT obeyed by this Open MPI and must not be installed; it was renamed to {}",
-        renamed.display(),
-    );
-    Err(Failure::unproven(what, proof))
+    let collectives: Vec<&str> = unserved.into_iter().map(Collective::name).collect();
+    Err(RunnerError::NotServed { collectives: collectives.join(", ") }.into())
 }
 
 fn shown(findings: &Findings, proof: &Proof, backend: &str, survey: &Survey) -> Vec<String> {
@@ -149,44 +159,17 @@ fn shown(findings: &Findings, proof: &Proof, backend: &str, survey: &Survey) -> 
     } else {
         format!("The simulated Open MPI {}", survey.version)
     };
+    let ruled: Vec<&str> = findings.table.collectives().map(|(collective, _)| collective.name()).collect();
     vec![
         format!(
-            "{who} accepts the rules file and serves all {} measured cells by the intended rule ({} calls, on both \
+            "{who} accepts the rules file and serves all {} measured cells of {} by the intended rule ({} calls, on both \
              sides of every boundary within reach).",
-            findings.cells.len(),
+            proof.cells,
+            ruled.join(", "),
             proof.probed,
         ),
         format!("With the file in force, {} calls with checked data were right.", proof.used),
     ]
-}
-
-fn remarks(args: &Tune, survey: &Survey, plan: &Plan, pins: &Pins) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if args.simulate.simulate.is_some() {
-        remarks.push("The times are computed from a cost model; they say nothing about any real machine.".to_owned());
-    }
-    let largest = plan.cells.iter().map(|planned| planned.cell.ranks).max().unwrap_or_default();
-    if largest > survey.slots() {
-        remarks.push(format!(
-            "{largest} ranks ran on {} slots: the times include the operating system's scheduler, and the rules suit \
-             oversubscribed jobs only.",
-            survey.slots(),
-        ));
-    }
-    for (name, value) in &survey.preset {
-        remarks.push(format!(
-            "{name} is already set to {value} on this system, and competes with the rules file: in 5.0 and later a \
-             forced algorithm beats it.",
-        ));
-    }
-    if !pins.is_empty() {
-        remarks.push(
-            "Open MPI's component han was switched off, in all these measurements and in the settings: whether that \
-             is a gain over han was not measured."
-                .to_owned(),
-        );
-    }
-    remarks
 }
 
 fn manifest(args: &Tune, backend: &dyn Backend, survey: &Survey, plan: &Plan, pins: &Pins) -> Manifest {

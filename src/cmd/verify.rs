@@ -19,10 +19,10 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
     let ids = file.collectives.iter().map(|collective| collective.id);
     let ruled: Vec<Collective> = ids.filter_map(Collective::from_id).collect();
     if let Some(other) = ruled.iter().find(|collective| !MEASURABLE.contains(collective)) {
-        return Err(collrules_runner::RunnerError::NotMeasurable(*other).into());
+        return Err(Failure::Unverifiable { path: args.rules.clone(), collective: *other });
     }
 
-    let Started { mut backend, survey, release, .. } = start::mpi(&args.launch, &ruled)?;
+    let Started { mut backend, survey, release, .. } = start::mpi(&args.launch, &ruled, &args.np)?;
     let table = file.to_table(release);
     let ranks = grid::communicator_sizes(&args.np, survey.slots(), args.launch.oversubscribes())?;
     let cells: Vec<Cell> = ruled
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
             sizes.into_iter().map(move |bytes| Cell { collective, ranks, bytes })
         })
         .collect();
-    let proof = proof::prove(backend.as_mut(), &args.rules, &table, release, &cells)?;
+    let proof = proof::prove(backend.as_mut(), &args.rules, &args.scratch, &table, release, &cells)?;
     if !proof.faults.is_empty() {
         return Err(Failure::unproven(format!("{} is NOT obeyed", args.rules.display()), &proof));
     }

@@ -124,10 +124,12 @@ fn a_damaged_run_is_named() {
     let out = scratch.path().join("run");
     collrules("tune --simulate --np 2 --sizes 1K --out", &out).exits(0);
     let samples = fs::read_to_string(out.join("samples.csv")).unwrap();
+    fs::remove_file(out.join("findings.json")).unwrap();
 
     // The end of a run that was cut off in the middle of a line.
     fs::write(out.join("samples.csv"), &samples[..samples.len() - 7]).unwrap();
     collrules("analyze", &out).exits(0).complains("incomplete and left out");
+    fs::remove_file(out.join("findings.json")).unwrap();
     fs::write(out.join("samples.csv"), samples.replace("builtin", "builtout")).unwrap();
     collrules("analyze", &out).exits(3).complains("builtout");
     fs::write(out.join("samples.csv"), samples.replace("samples 1.0", "samples 2.0")).unwrap();

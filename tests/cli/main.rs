@@ -8,6 +8,8 @@ mod simulated;
 mod support;
 
 #[cfg(feature = "mpi")]
+mod differential;
+#[cfg(feature = "mpi")]
 mod faults;
 #[cfg(feature = "mpi")]
 mod obeyed;

@@ -42,6 +42,7 @@ fn rules(scratch: &Path, mpi: &OpenMpi) -> PathBuf {
 
 fn verify(mpi: &OpenMpi, rules: &Path, environment: &[(&str, &str)]) -> Ran {
     let mut command = mpi.collrules("verify --np 2,3,4 --oversubscribe", rules);
+    command.arg("--scratch").arg(rules.parent().unwrap());
     command.envs(environment.iter().copied()).output().unwrap().into()
 }
 

@@ -27,8 +27,7 @@ impl Estimate {
     /// are missing. Samples that are not numbers are left out; without any there is no estimate.
     pub fn median(samples: &[f64], level: f64) -> Option<Self> {
         let mut sorted: Vec<f64> = samples.iter().copied().filter(|x| !x.is_nan()).collect();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let point = median_of_sorted(&sorted)?;
+        let point = median(&mut sorted)?;
         let rank = interval_rank(sorted.len(), level);
         Some(Self {
             point,
@@ -54,13 +53,12 @@ impl Estimate {
     }
 }
 
-fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
-    let n = sorted.len();
-    match n {
-        0 => None,
-        _ if n % 2 == 1 => Some(sorted[n / 2]),
-        _ => Some(f64::midpoint(sorted[n / 2 - 1], sorted[n / 2])),
-    }
+/// The median, the mean of the two middle values where their number is even; none without values. Sorts the values,
+/// which have to be numbers.
+pub fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let n = values.len();
+    (n > 0).then(|| f64::midpoint(values[(n - 1) / 2], values[n / 2]))
 }
 
 /// The largest `l >= 1` with `2 P(B < l) <= 1 - level`, B binomial(n, 1/2).
@@ -112,5 +110,8 @@ mod tests {
         assert_eq!(Estimate::median(&[4.0, 1.0, 2.0, 3.0], 0.95).expect("four").point, 2.5);
         let ten = Estimate::median(&[9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0], 0.95).expect("ten");
         assert_eq!((ten.low, ten.high), (Some(1.0), Some(8.0)));
+        let mut values = [4.0, 1.0, 2.0];
+        assert_eq!((median(&mut values), values), (Some(2.0), [1.0, 2.0, 4.0]), "the values are sorted");
+        assert_eq!(median(&mut []), None);
     }
 }

@@ -4,13 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::candidate::Candidate;
 use crate::cell::Cell;
-use crate::units::Seconds;
+use crate::units::{Ranks, Seconds};
 
 /// What a campaign measures, and when it has enough.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The cells with their candidates; the builtin is the first candidate of every cell.
     pub cells: Vec<CellPlan>,
+    /// The number of ranks of the job: those of the largest communicator.
+    pub ranks: Ranks,
     /// How many times the job is started; each launch measures all cells.
     pub launches: u32,
     /// How samples are spread over a launch and when they end.
@@ -35,7 +37,7 @@ pub struct CellPlan {
 /// better than a few long ones.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// Untimed rounds at the start of the first visit; later visits have one.
+    /// Untimed rounds at the start of the first visit; later visits have one. Where calls are long there are none.
     pub warmup_rounds: u32,
     /// Timed rounds per visit.
     pub rounds_per_visit: u32,
@@ -66,10 +68,24 @@ impl Default for Schedule {
 }
 
 impl Plan {
-    /// The same plan for one of its launches, which has random orders of its own.
+    /// The plan of one launch: with random orders of its own, and only the candidates that are `wanted`. Cells in which
+    /// nothing is left to compare are left out.
     #[must_use]
-    pub fn for_launch(&self, launch: u32) -> Self {
-        Self { launches: 1, seed: self.seed.wrapping_add(u64::from(launch) << 32), ..self.clone() }
+    pub fn for_launch(&self, launch: u32, wanted: impl Fn(Cell, Candidate) -> bool) -> Self {
+        let cells = self.cells.iter().map(|planned| {
+            let candidates = planned.candidates.iter().copied().filter(|candidate| wanted(planned.cell, *candidate));
+            CellPlan { cell: planned.cell, candidates: candidates.collect() }
+        });
+        let comparable = |planned: &CellPlan| {
+            planned.candidates.first() == Some(&Candidate::Builtin) && planned.candidates.len() > 1
+        };
+        Self {
+            cells: cells.filter(comparable).collect(),
+            ranks: self.ranks,
+            launches: 1,
+            schedule: self.schedule,
+            seed: self.seed.wrapping_add(u64::from(launch) << 32),
+        }
     }
 
     /// The time that all launches may take together, in seconds.

@@ -7,7 +7,7 @@ use collrules_record::units::Seconds;
 use collrules_record::{Estimate, Manifest};
 use collrules_rules::Collective;
 
-use crate::summary::{name, sentences, stretches};
+use crate::summary::{name, percent, sentences, stretches};
 
 /// What a report says beside the findings.
 #[derive(Clone, Debug, Default)]
@@ -62,7 +62,7 @@ fn decisions(out: &mut String, findings: &Findings) -> fmt::Result {
     writeln!(out, "\n## Decisions\n")?;
     writeln!(
         out,
-        "| collective | ranks | message sizes | serve by | gain | lower end |\n|---|---:|---|---|---:|---:|"
+        "| collective | ranks | message sizes | serve by | gain | at lower ends |\n|---|---:|---|---|---:|---:|"
     )?;
     for stretch in stretches(findings) {
         let gain = stretch.gain.map_or(String::new(), |gain| format!("{:.2}x", gain.mean));
@@ -163,19 +163,49 @@ fn disqualified(out: &mut String, findings: &Findings) -> fmt::Result {
 fn method(out: &mut String, findings: &Findings) -> fmt::Result {
     let criteria = findings.criteria;
     writeln!(out, "\n## How it was decided\n")?;
-    let statistic = match findings.statistic {
-        Statistic::RankMaximum => "A time is that of one call on its slowest rank.",
-        Statistic::RankAverage => "A time is a mean over calls and ranks, which hides the slowest rank.",
+    let gain = percent(criteria.min_gain);
+    let rate = percent(criteria.error_rate);
+    let false_discoveries = format!("at a false discovery rate of {rate} over all comparisons of the analysis");
+    writeln!(
+        out,
+        "{} Estimates are medians with distribution-free intervals of {}.\n",
+        match findings.statistic {
+            Statistic::RankMaximum => "A time is that of one call on its slowest rank.",
+            Statistic::RankAverage => "A time is a mean over calls and ranks, which hides the slowest rank.",
+        },
+        percent(criteria.level),
+    )?;
+    match findings.statistic {
+        Statistic::RankMaximum => writeln!(
+            out,
+            "A candidate replaces the builtin if the builtin takes at least {gain} longer, the interval of that gain \
+             lies above 1, and a paired signed-rank test over the visits says so {false_discoveries}; fewer than \
+             6 visits allow no test, and the builtin stays. The candidate has to be timed in every launch in which the \
+             builtin was and to be faster in each of them, and the difference has to exceed two steps of the clock."
+        ),
+        Statistic::RankAverage => writeln!(
+            out,
+            "A candidate replaces the builtin if the builtin takes at least {gain} longer and, where there are 6 \
+             launches or more, the interval of that gain lies above 1, a Mann-Whitney test on the launches says so \
+             {false_discoveries}, and the candidate is faster in each of them. With fewer launches no test is \
+             possible, and the builtin has to take at least {} longer in every launch. The candidate has to be timed \
+             in every launch in which the builtin was.",
+            percent(criteria.untested_gain),
+        ),
+    }?;
+    let together = match findings.statistic {
+        Statistic::RankMaximum => "the same test over all of them together".to_owned(),
+        Statistic::RankAverage => format!(
+            "the same test over all of them together, or a mean gain of {} in every launch where none is possible",
+            percent(criteria.untested_gain)
+        ),
     };
     writeln!(
         out,
-        "{statistic} Estimates are medians with distribution-free intervals of {:.0} %. A candidate replaces the builtin \
-         if it is faster by at least {:.0} % and a paired rank test says so at a false discovery rate of {:.0} % over \
-         all comparisons; where single values allow no test, {:.0} % are asked for instead.",
-        100.0 * criteria.level,
-        100.0 * criteria.min_gain,
-        100.0 * criteria.error_rate,
-        100.0 * criteria.untested_gain,
+        "\nWhere message sizes have to share one choice, as for scatter and gather, a candidate replaces the builtin \
+         at all of them or at none: it has to be slower nowhere, to gain at least {gain} in geometric mean over the \
+         measured sizes, to be faster in the mean in every launch, and to pass {together}. A single measured size \
+         decides for the others."
     )
 }
 
@@ -193,4 +223,41 @@ fn provenance(out: &mut String, manifest: &Manifest) -> fmt::Result {
     facts.extend(manifest.host.iter().map(|(key, value)| format!("{key}: {value}")));
     facts.extend(manifest.pins.iter().map(|(key, value)| format!("Setting in force while measuring: {key} = {value}")));
     bullets(out, &facts)
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::findings::{Criteria, FORMAT};
+    use collrules_rules::{Release, RuleTable};
+
+    use super::*;
+
+    fn method_of(statistic: Statistic) -> String {
+        let findings = Findings {
+            format: FORMAT,
+            source: "a test".to_owned(),
+            statistic,
+            release: Release::V4_1,
+            criteria: Criteria { min_gain: 0.005, error_rate: 0.001, ..Criteria::default() },
+            cells: Vec::new(),
+            crossovers: Vec::new(),
+            table: RuleTable::new(),
+            remarks: Vec::new(),
+        };
+        report(&findings, &Context::default())
+    }
+
+    #[test]
+    fn the_method_is_that_of_the_kind_of_timings() {
+        let run = method_of(Statistic::RankMaximum);
+        for part in ["0.5 % longer", "signed-rank", "fewer than 6 visits", "two steps of the clock", "0.1 % over all"] {
+            assert!(run.contains(part), "{part} in {run}");
+        }
+        assert!(!run.contains("Mann-Whitney") && !run.contains("20 %"), "{run}");
+        let table = method_of(Statistic::RankAverage);
+        for part in ["0.5 % longer", "6 launches or more", "Mann-Whitney", "at least 20 % longer in every launch"] {
+            assert!(table.contains(part), "{part} in {table}");
+        }
+        assert!(!table.contains("signed-rank") && !table.contains("clock"), "{table}");
+    }
 }

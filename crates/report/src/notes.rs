@@ -2,9 +2,9 @@
 
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::Ranks;
-use collrules_rules::Collective;
 use collrules_rules::classic::Notes;
-use collrules_rules::metric::lookup_bytes;
+use collrules_rules::metric::{lookup_bytes, metric};
+use collrules_rules::{Choice, Collective, Release, registry};
 
 use crate::summary::{Stretch, stretches};
 
@@ -13,7 +13,7 @@ pub fn notes(findings: &Findings, tool: &str) -> Notes {
     let mut notes = Notes {
         header: vec![
             format!("Written by {tool} from {}.", findings.source),
-            format!("Measured on Open MPI {}; means the same to 4.0, 4.1, 5.0 and 6.0.", findings.release),
+            format!("Measured on Open MPI {}; means the same to {}.", findings.release, readers(findings)),
         ],
         ..Notes::default()
     };
@@ -24,6 +24,30 @@ pub fn notes(findings: &Findings, tool: &str) -> Notes {
         rule_notes(findings, collective, ranks, &mut notes);
     }
     notes
+}
+
+/// The releases that have all the algorithms and look up the same sizes, in words.
+fn readers(findings: &Findings) -> String {
+    let same = |release: &Release| {
+        findings.table.collectives().all(|(collective, blocks)| {
+            blocks.iter().all(|(first, _, sizes)| {
+                let ranks = Ranks(u32::try_from(first).unwrap_or(u32::MAX));
+                let exists = |choice: &Choice| {
+                    choice.is_builtin() || registry::algorithm(*release, collective, choice.algorithm).is_ok()
+                };
+                // One choice for all sizes does not ask what is looked up.
+                let sized = sizes.as_constant().is_none();
+                let alike = metric(*release, collective, ranks) == metric(findings.release, collective, ranks);
+                sizes.iter().all(|(_, _, choice)| exists(choice)) && (!sized || alike)
+            })
+        })
+    };
+    let names: Vec<&str> = Release::ALL.into_iter().filter(same).map(Release::name).collect();
+    match names.as_slice() {
+        [] => "no other release".to_owned(),
+        [one] => (*one).to_owned(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
+    }
 }
 
 /// What was measured for a block.
@@ -54,8 +78,9 @@ fn rule_notes(findings: &Findings, collective: Collective, ranks: Ranks, notes: 
         let text = match stretches.iter().find(serves) {
             Some(stretch) => {
                 let gain = stretch.gain.map_or(String::new(), |gain| {
-                    let cautious = gain.cautious.map_or(String::new(), |low| format!(", at least {low:.2}x"));
-                    format!("{:.2}x in geometric mean{cautious}", gain.mean)
+                    let low =
+                        gain.cautious.map_or(String::new(), |low| format!(", {low:.2}x at the lower interval ends"));
+                    format!("{:.2}x in geometric mean{low}", gain.mean)
                 });
                 let sizes = if collective.has_sizes() { stretch.sizes() } else { String::new() };
                 [sizes, gain].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
@@ -67,5 +92,42 @@ fn rule_notes(findings: &Findings, collective: Collective, ranks: Ranks, notes: 
             continue;
         }
         notes.rules.insert((collective, ranks.0.into(), start), text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::findings::{self, Criteria, Statistic};
+    use collrules_rules::RuleTable;
+    use collrules_rules::steps::Steps;
+    use collrules_rules::table::all_builtin;
+
+    use super::*;
+
+    fn findings(collective: Collective, choice: Choice) -> Findings {
+        let mut blocks = all_builtin();
+        blocks.set(4, Some(5), Steps::constant(choice));
+        let mut table = RuleTable::new();
+        table.set(collective, blocks);
+        Findings {
+            format: findings::FORMAT,
+            source: "a test".to_owned(),
+            statistic: Statistic::RankMaximum,
+            release: Release::V5_0,
+            criteria: Criteria::default(),
+            cells: Vec::new(),
+            crossovers: Vec::new(),
+            table,
+            remarks: Vec::new(),
+        }
+    }
+
+    /// Scatter has its third algorithm from 4.1 on, allgather its seventh from 5.0 on.
+    #[test]
+    fn releases_that_lack_an_algorithm_are_not_named() {
+        let readers = |collective, id| readers(&findings(collective, Choice::plain(id)));
+        assert_eq!(readers(Collective::Scatter, 2), "4.0, 4.1, 5.0 and 6.0");
+        assert_eq!(readers(Collective::Scatter, 3), "4.1, 5.0 and 6.0");
+        assert_eq!(readers(Collective::Allgather, 7), "5.0 and 6.0");
     }
 }

@@ -26,7 +26,8 @@ pub struct Stretch {
 pub struct Gain {
     /// Geometric mean over the cells.
     pub mean: f64,
-    /// Geometric mean of the lower interval ends; none where a cell has no interval.
+    /// Geometric mean of the lower interval ends; none where a cell has no interval. No bound at the level of the
+    /// intervals, since the cells were chosen by the same timings.
     pub cautious: Option<f64>,
     /// The smallest gain of a cell.
     pub least: f64,
@@ -42,6 +43,8 @@ pub struct Expectation {
     /// Cells measured.
     pub cells: usize,
     /// Cells in which the rules overrule the builtin.
+    pub served: usize,
+    /// Those of them that are faster than under the builtin.
     pub improved: usize,
     /// The gain over all its cells, those left to the builtin counting as 1.
     pub overall: Gain,
@@ -95,14 +98,14 @@ pub fn expectations(findings: &Findings) -> Vec<Expectation> {
         .cells
         .chunk_by(|a, b| a.cell.collective == b.cell.collective)
         .filter_map(|cells| {
-            let improved = cells.iter().filter(|cell| !cell.served.is_builtin());
-            let best = improved.clone().max_by(|a, b| {
-                let gain = |cell: &CellFinding| cell.served_gain().map_or(1.0, |gain| gain.point);
-                gain(a).total_cmp(&gain(b))
-            });
+            let gain = |cell: &CellFinding| cell.served_gain().map_or(1.0, |gain| gain.point);
+            let served = cells.iter().filter(|cell| !cell.served.is_builtin());
+            let improved = served.clone().filter(|cell| gain(cell) > 1.0);
+            let best = served.clone().max_by(|a, b| gain(a).total_cmp(&gain(b)));
             Some(Expectation {
                 collective: cells[0].cell.collective,
                 cells: cells.len(),
+                served: served.count(),
                 improved: improved.count(),
                 overall: Gain::over(cells.iter())?,
                 best: best.map(|cell| cell.cell.to_string()),
@@ -127,26 +130,101 @@ pub fn name(findings: &Findings, collective: Collective, choice: Choice) -> Stri
     registry::describe(findings.release, collective, choice)
 }
 
+/// A share as `5 %`, with as many digits as it has.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{} %", (share * 1e10).round() / 1e8)
+}
+
 /// Whole sentences on what to expect, one per collective.
 pub fn sentences(findings: &Findings) -> Vec<String> {
-    expectations(findings)
-        .into_iter()
-        .map(|expected| {
-            let Expectation { collective, cells, improved, overall, best } = expected;
-            let Some(best) = best else {
-                return format!("{collective}: nothing; the builtin stays in every cell ({cells}).");
-            };
-            let cautious = overall.cautious.map_or(String::new(), |low| {
-                format!(
-                    " (at least {low:.2}x at the lower ends of the {:.0} % intervals)",
-                    100.0 * findings.criteria.level
-                )
-            });
-            format!(
-                "{collective}: {:.2}x in geometric mean over all {cells} cells{cautious}; {improved} cells improve, \
-                 the most by {:.2}x ({best}).",
-                overall.mean, overall.most,
-            )
-        })
-        .collect()
+    expectations(findings).iter().map(|expected| sentence(expected, findings)).collect()
+}
+
+fn sentence(expected: &Expectation, findings: &Findings) -> String {
+    let Expectation { collective, cells, served, improved, overall, best } = expected;
+    let Some(best) = best else {
+        return format!("{collective}: nothing; the builtin stays in every cell ({cells}).");
+    };
+    let over = if *cells == 1 { "1 cell".to_owned() } else { format!("all {cells} cells") };
+    let cautious = overall.cautious.map_or(String::new(), |low| {
+        format!(" ({low:.2}x if every gain were at the lower end of its {} interval)", percent(findings.criteria.level))
+    });
+    let improve = if *improved == 1 { "1 cell improves".to_owned() } else { format!("{improved} cells improve") };
+    let most = if *improved == 0 { String::new() } else { format!(", the most by {:.2}x ({best})", overall.most) };
+    let others = match served - improved {
+        0 => String::new(),
+        1 => "; 1 cell that the rules serve does not".to_owned(),
+        count => format!("; {count} cells that the rules serve do not"),
+    };
+    format!("{collective}: {:.2}x in geometric mean over {over}{cautious}; {improve}{most}{others}.", overall.mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::findings::{Criteria, FORMAT, PointFinding, Statistic, Verdict};
+    use collrules_record::{Candidate, Cell, Estimate};
+    use collrules_rules::{Release, RuleTable};
+
+    use super::*;
+
+    fn estimate(point: f64, low: f64) -> Estimate {
+        Estimate { point, low: Some(low), high: Some(2.0 * point), level: 0.95, samples: 24 }
+    }
+
+    /// Scatter on 4 ranks, served by algorithm 1 with these gains and lower ends.
+    fn findings(gains: &[(f64, f64)]) -> Findings {
+        let choice = Choice::plain(1);
+        let cell = |(place, (gain, low)): (usize, &(f64, f64))| CellFinding {
+            cell: Cell { collective: Collective::Scatter, ranks: Ranks(4), bytes: Bytes(1 << place) },
+            points: vec![PointFinding {
+                candidate: Candidate::of(choice),
+                time: estimate(1e-6, 1e-6),
+                gain: Some(estimate(*gain, *low)),
+                p_value: None,
+                q_value: None,
+            }],
+            disqualified: Vec::new(),
+            verdict: Verdict::Keep { why: String::new() },
+            served: choice,
+        };
+        Findings {
+            format: FORMAT,
+            source: "a test".to_owned(),
+            statistic: Statistic::RankMaximum,
+            release: Release::V4_1,
+            criteria: Criteria::default(),
+            cells: gains.iter().enumerate().map(cell).collect(),
+            crossovers: Vec::new(),
+            table: RuleTable::new(),
+            remarks: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn served_cells_that_are_no_faster_do_not_improve() {
+        let text = sentences(&findings(&[(2.0, 1.5), (1.0, 0.9), (0.99, 0.95), (1.5, 1.2)]));
+        let cautious = (1.5f64 * 0.9 * 0.95 * 1.2).powf(0.25);
+        let mean = (2.0f64 * 0.99 * 1.5).powf(0.25);
+        let expected = format!(
+            "scatter: {mean:.2}x in geometric mean over all 4 cells ({cautious:.2}x if every gain were at the lower \
+             end of its 95 % interval); 2 cells improve, the most by 2.00x (scatter on 4 ranks at 1B); 2 cells that the \
+             rules serve do not."
+        );
+        assert_eq!(text, [expected]);
+    }
+
+    #[test]
+    fn one_cell_is_no_plural() {
+        let text = sentences(&findings(&[(2.0, 1.5)]));
+        assert!(text[0].contains("over 1 cell (") && text[0].contains("; 1 cell improves, the most"), "{text:?}");
+        let text = sentences(&findings(&[(2.0, 1.5), (0.99, 0.9)]));
+        assert!(text[0].ends_with("; 1 cell that the rules serve does not."), "{text:?}");
+    }
+
+    #[test]
+    fn shares_have_the_digits_they_need() {
+        for (share, text) in [(0.005, "0.5 %"), (0.07, "7 %"), (0.0001, "0.01 %"), (0.95, "95 %"), (0.0, "0 %")] {
+            assert_eq!(percent(share), text);
+        }
+    }
 }

@@ -1,9 +1,12 @@
 //! From events to rows of the run directory.
 
+use std::collections::BTreeSet;
+
 use collrules_record::plan::Plan;
 use collrules_record::rundir::SampleWriter;
 use collrules_record::sample::{Ended, EndedPoint, Row, Sample};
 use collrules_record::units::Seconds;
+use collrules_record::{Candidate, Cell};
 
 use crate::backend::Backend;
 use crate::error::RunnerError;
@@ -16,15 +19,11 @@ pub struct Tally {
     pub samples: usize,
     /// Cells with at least one timing.
     pub cells: usize,
-    /// Candidates disqualified, counted once per cell and launch.
-    pub disqualified: usize,
-    /// Why the last launch ended.
-    pub ended: String,
 }
 
 /// Measures a plan, launch after launch, and appends every row to the run directory before the next event is looked
-/// at, so that whatever happens costs no more than the visit under way. `watch` sees each event, with the launch it
-/// belongs to, after its rows are written.
+/// at, so that whatever happens costs no more than the visit under way. What failed or was clearly beaten in a launch is
+/// not measured in later ones. `watch` sees each event, with the launch it belongs to, after its rows are written.
 ///
 /// The tally counts what was written, also where an error is returned.
 pub fn measure(
@@ -32,32 +31,51 @@ pub fn measure(
     plan: &Plan,
     writer: &mut SampleWriter,
     tally: &mut Tally,
-    watch: &mut dyn FnMut(u32, &Event),
+    watch: &mut dyn FnMut(&Launch<'_>, &Event),
 ) -> Result<(), RunnerError> {
-    let mut seen = vec![false; plan.cells.len()];
-    for launch in 0..plan.launches {
-        backend.measure(&plan.for_launch(launch), &mut |event| {
-            let rows = rows(plan, launch, &event);
+    let mut seen: BTreeSet<Cell> = BTreeSet::new();
+    let mut ended: BTreeSet<(Cell, Candidate)> = BTreeSet::new();
+    for number in 0..plan.launches {
+        let plan = plan.for_launch(number, |cell, candidate| !ended.contains(&(cell, candidate)));
+        if plan.cells.is_empty() {
+            break;
+        }
+        let launch = Launch { number, plan: &plan };
+        backend.measure(&plan, &mut |event| {
+            let rows = rows(&launch, &event);
             if !rows.is_empty() {
                 writer.append(&rows)?;
             }
-            match &event {
-                Event::Visited { cell, rounds, candidates, .. } => {
-                    tally.samples += rounds.len() * candidates.len();
-                    tally.cells += usize::from(!std::mem::replace(&mut seen[*cell], true));
+            for row in &rows {
+                match row {
+                    Row::Sample(sample) => {
+                        tally.samples += 1;
+                        seen.insert(sample.cell);
+                    }
+                    Row::Ended(point) => {
+                        ended.insert((point.cell, point.candidate));
+                    }
                 }
-                Event::Disqualified { .. } => tally.disqualified += 1,
-                Event::Measured { why } => tally.ended.clone_from(why),
-                _ => {}
             }
-            watch(launch, &event);
+            tally.cells = seen.len();
+            watch(&launch, &event);
             Ok(())
         })?;
     }
     Ok(())
 }
 
-fn rows(plan: &Plan, launch: u32, event: &Event) -> Vec<Row> {
+/// A launch of a campaign.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch<'a> {
+    /// Its number, from 0.
+    pub number: u32,
+    /// What it measures; events refer to the cells and candidates of this plan.
+    pub plan: &'a Plan,
+}
+
+fn rows(launch: &Launch<'_>, event: &Event) -> Vec<Row> {
+    let Launch { number: launch, plan } = *launch;
     let ended = |cell: usize, candidate: usize, ended: Ended| {
         let planned = &plan.cells[cell];
         vec![Row::Ended(EndedPoint { launch, cell: planned.cell, candidate: planned.candidates[candidate], ended })]

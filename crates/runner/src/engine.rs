@@ -10,8 +10,7 @@ pub trait Executor {
     /// What may go wrong; it ends the loop.
     type Error;
 
-    /// Calls every candidate of a cell once on real data, then all that passed once more, untimed. `checking` is told
-    /// of each candidate before its first call.
+    /// Calls every candidate of a cell once on real data. `checking` is told of each candidate before its call.
     fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<Opened, Self::Error>;
 
     /// Times a visit: per round, one timing per candidate of the visit.
@@ -26,7 +25,7 @@ pub trait Executor {
 pub struct Opened {
     /// Candidates that failed, by index, with the reason.
     pub failed: Vec<(usize, String)>,
-    /// Seconds that one round of the others took.
+    /// Seconds that the calls took together: about what a round will take.
     pub round_cost: f64,
 }
 

@@ -152,14 +152,35 @@ pub enum RunnerError {
         /// The collectives concerned.
         collectives: String,
     },
-    /// The rules file cannot be read, or no copy can be put beside it.
-    #[error("cannot use {}: {cause} (a copy for the probe is put beside it for a moment)", path.display())]
+    /// The rules file cannot be read.
+    #[error("cannot read {}: {cause}", path.display())]
     Rules {
         /// The rules file.
         path: PathBuf,
         /// Why.
         cause: io::Error,
     },
+    /// No copy of a rules file can be made for a probe.
+    #[error("cannot put a copy of the rules for a probe into {}: {cause}", path.display())]
+    Scratch {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// Another component serves the calls.
+    #[error(
+        "{collectives}: not served by coll/tuned on this system, so that no rule would change anything. Another \
+         component has them (hcoll, ucc, a vendor's own), or coll_tuned_priority is too low; \
+         `mpirun --mca coll_base_verbose 10` names the component, and --mpirun-args '--mca coll ^NAME' switches it off"
+    )]
+    NotServed {
+        /// The collectives concerned.
+        collectives: String,
+    },
+    /// The library has no algorithms to choose from.
+    #[error("the library lists no algorithms for {0}: this Open MPI has no coll/tuned, or it is switched off")]
+    NoAlgorithms(Collective),
     /// The run directory refused.
     #[error(transparent)]
     Record(#[from] RunDirError),

@@ -11,6 +11,9 @@ use crate::error::RunnerError;
 /// The largest message: element counts of MPI calls are C ints.
 pub const MAX_BYTES: Bytes = Bytes(i32::MAX as u64);
 
+/// The largest fan-out of a chain; Open MPI takes larger ones for this (`ompi_coll_base_topo_build_chain`).
+const MAX_FANOUT: u32 = 32;
+
 /// The collectives that the worker can call.
 pub const MEASURABLE: [Collective; 3] = [Collective::Barrier, Collective::Bcast, Collective::Scatter];
 
@@ -90,7 +93,7 @@ impl Grid {
                 .filter(|algorithm| listed.iter().any(|(id, _)| *id == algorithm.id))
                 .collect();
             if algorithms.is_empty() {
-                return Err(RunnerError::EmptyGrid(format!("the library lists no algorithms for {collective}")));
+                return Err(RunnerError::NoAlgorithms(*collective));
             }
             let no_size = [Bytes(0)];
             let sizes = if collective.has_sizes() { self.sizes.as_slice() } else { &no_size };
@@ -104,21 +107,24 @@ impl Grid {
         if cells.is_empty() {
             return Err(RunnerError::EmptyGrid("no collective or no message size was given".to_owned()));
         }
-        Ok(Plan { cells, launches, schedule, seed })
+        Ok(Plan { cells, ranks: ranks.last().copied().unwrap_or_default(), launches, schedule, seed })
     }
 
     fn candidates(&self, cell: Cell, algorithms: &[&Algorithm]) -> Vec<Candidate> {
         let mut candidates = vec![Candidate::Builtin];
         for algorithm in algorithms.iter().filter(|algorithm| algorithm.ranks.admits(cell.ranks)) {
-            // Open MPI clamps a fan-out to one less than the ranks: what is measured is written as what it is.
-            let mut fanouts: Vec<u32> = self.fanouts.iter().map(|fanout| (*fanout).min(cell.ranks.0 - 1)).collect();
+            // What Open MPI would clamp is measured, and written, as what it is clamped to.
+            let most = MAX_FANOUT.min(cell.ranks.0 - 1);
+            let mut fanouts: Vec<u32> = self.fanouts.iter().map(|fanout| (*fanout).clamp(1, most)).collect();
             fanouts.sort_unstable();
             fanouts.dedup();
             if !algorithm.uses.faninout || fanouts.is_empty() {
                 fanouts = vec![0];
             }
             let segments = self.segments.iter().filter(|segment| algorithm.uses.segsize && **segment < cell.bytes);
-            let segments: Vec<u64> = std::iter::once(0).chain(segments.map(|segment| segment.0)).collect();
+            let mut segments: Vec<u64> = std::iter::once(0).chain(segments.map(|segment| segment.0)).collect();
+            segments.sort_unstable();
+            segments.dedup();
             for faninout in fanouts {
                 candidates.extend(segments.iter().map(|segsize| {
                     Candidate::Tuned(Choice::plain(algorithm.id).with_faninout(faninout).with_segsize(*segsize))

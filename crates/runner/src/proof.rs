@@ -15,9 +15,10 @@ use std::path::Path;
 
 use collrules_record::Cell;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_rules::classic::{self, Checkerboard};
+use collrules_rules::classic::{self, Checkerboard, ClassicFile, Notes, PROBE_ALGORITHM};
 use collrules_rules::metric::{Metric, lookup_bytes, metric};
-use collrules_rules::{Collective, Release, RuleTable};
+use collrules_rules::steps::Steps;
+use collrules_rules::{Choice, Collective, Release, RuleTable};
 
 use crate::backend::Backend;
 use crate::error::RunnerError;
@@ -30,6 +31,8 @@ const MAX_PROBED: Bytes = Bytes(64 << 20);
 /// What was shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proof {
+    /// Measured cells that were shown to be served by the intended rule: those of collectives with rules.
+    pub cells: usize,
     /// Calls made under the copy with alternating choices.
     pub probed: usize,
     /// Calls made under the file itself.
@@ -43,6 +46,8 @@ pub struct Proof {
 pub enum Fault {
     /// The text of the file does not mean the table that it was made from.
     Misread(String),
+    /// The job itself broke down: ranks that read different rules wait for each other, for instance.
+    Broken(String),
     /// No call failed under the copy: the file was not read, or rejected as a whole.
     NotAccepted,
     /// A call was served by another rule than the one meant for it.
@@ -65,24 +70,48 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Misread(why) => write!(f, "the file does not say what was decided: {why}"),
+            Self::Broken(why) => write!(
+                f,
+                "{why}\n  (the directory of the rules file has to be visible, with the same content, on all nodes)"
+            ),
             Self::NotAccepted => f.write_str("Open MPI did not load the file: no call was served by any of its rules"),
             Self::WrongRule { call, outcome } => {
-                write!(f, "{} was not served by the rule meant for it ({outcome:?})", cell(call))
+                write!(f, "{} was not served by the rule meant for it ({outcome:?})", call.cell())
             }
-            Self::Unusable { call, outcome } => write!(f, "{} does not work under the file ({outcome:?})", cell(call)),
+            Self::Unusable { call, outcome } => write!(f, "{} does not work under the file ({outcome:?})", call.cell()),
         }
     }
 }
 
-fn cell(call: &Call) -> Cell {
-    Cell { collective: call.collective, ranks: call.ranks, bytes: call.bytes }
+/// The collectives among the cells that are not served by `coll/tuned` at all: another component has them, and no rule
+/// would change anything. Found by loading a file under which every call must fail.
+pub fn unserved(
+    backend: &mut dyn Backend,
+    scratch: &Path,
+    cells: &[Cell],
+) -> Result<BTreeSet<Collective>, RunnerError> {
+    let mut table = RuleTable::new();
+    for cell in cells {
+        table.set(cell.collective, Steps::constant(Steps::constant(Choice::plain(PROBE_ALGORITHM))));
+    }
+    let file = ClassicFile::from_table_accepting(&table, &Notes::default(), |_| true)
+        .map_err(|error| RunnerError::WorkerFailed(error.to_string()))?;
+    let copy = temporary(scratch, &file.to_string())?;
+    // One call for each collective and communicator size.
+    let mut seen = BTreeSet::new();
+    let first = cells.iter().filter(|cell| seen.insert((cell.collective, cell.ranks)));
+    let calls: Vec<Call> = first.map(|cell| (*cell).into()).collect();
+    let outcomes = backend.probe(copy.path(), &calls)?;
+    let served = calls.iter().zip(outcomes).filter(|(_, outcome)| !matches!(outcome, Outcome::Refused(_)));
+    Ok(served.map(|(call, _)| call.collective).collect())
 }
 
-/// Shows that a rules file, made from `table`, is obeyed in `cells`. The copy is made beside it, where every node finds
-/// it, and removed afterwards.
+/// Shows that a rules file, made from `table`, is obeyed in `cells`. Its copy lies in `scratch` for the moment, which all
+/// nodes have to see.
 pub fn prove(
     backend: &mut dyn Backend,
     rules: &Path,
+    scratch: &Path,
     table: &RuleTable,
     release: Release,
     cells: &[Cell],
@@ -100,20 +129,34 @@ pub fn prove(
     if table.is_empty() || !proof.faults.is_empty() {
         return Ok(proof);
     }
-    probe(backend, &rules, table, release, cells, &mut proof)?;
-    if proof.faults.is_empty() {
-        let calls: Vec<Call> = cells.iter().map(|cell| call(*cell)).collect();
-        let outcomes = backend.probe(&rules, &calls)?;
-        proof.used = calls.len();
-        let wrong = calls.into_iter().zip(outcomes).filter(|(_, outcome)| *outcome != Outcome::Right);
-        proof.faults.extend(wrong.map(|(call, outcome)| Fault::Unusable { call, outcome }));
+    let shown = probe(backend, scratch, table, release, cells, &mut proof)
+        .and_then(|()| if proof.faults.is_empty() { apply(backend, &rules, cells, &mut proof) } else { Ok(()) });
+    match shown {
+        // A job that breaks down under a rules file is a finding about the file.
+        Err(
+            broken
+            @ (RunnerError::JobDied { .. } | RunnerError::JobHung { .. } | RunnerError::WorkerDidNotStart { .. }),
+        ) => {
+            proof.faults.push(Fault::Broken(broken.to_string()));
+            Ok(proof)
+        }
+        shown => shown.map(|()| proof),
     }
-    Ok(proof)
+}
+
+/// Makes the measured calls under the file itself.
+fn apply(backend: &mut dyn Backend, rules: &Path, cells: &[Cell], proof: &mut Proof) -> Result<(), RunnerError> {
+    let calls: Vec<Call> = cells.iter().map(|cell| (*cell).into()).collect();
+    let outcomes = backend.probe(rules, &calls)?;
+    proof.used = calls.len();
+    let wrong = calls.into_iter().zip(outcomes).filter(|(_, outcome)| *outcome != Outcome::Right);
+    proof.faults.extend(wrong.map(|(call, outcome)| Fault::Unusable { call, outcome }));
+    Ok(())
 }
 
 fn probe(
     backend: &mut dyn Backend,
-    rules: &Path,
+    scratch: &Path,
     table: &RuleTable,
     release: Release,
     cells: &[Cell],
@@ -127,8 +170,7 @@ fn probe(
             board.invert(collective);
         }
     }
-    let copy =
-        copy(rules, &board.file().to_string()).map_err(|cause| RunnerError::Rules { path: rules.to_owned(), cause })?;
+    let copy = temporary(scratch, &board.file().to_string())?;
     let outcomes = backend.probe(copy.path(), &calls)?;
     proof.probed = calls.len();
     if !outcomes.iter().any(|outcome| matches!(outcome, Outcome::Refused(_) | Outcome::Mixed(_))) {
@@ -145,6 +187,8 @@ fn probe(
             proof.faults.push(Fault::WrongRule { call, outcome });
         }
     }
+    let ruled = |cell: &&Cell| table.collectives().any(|(collective, _)| collective == cell.collective);
+    proof.cells = cells.iter().filter(ruled).count();
     Ok(())
 }
 
@@ -154,47 +198,49 @@ fn errs(board: &Checkerboard, release: Release, call: &Call) -> bool {
     board.errs(call.collective, call.ranks.0.into(), bytes)
 }
 
-/// A file beside the rules file that all ranks can read, under whatever user they run; gone when dropped.
-fn copy(rules: &Path, text: &str) -> io::Result<tempfile::NamedTempFile> {
-    let directory = rules.parent().unwrap_or(Path::new("/"));
-    let mut copy = tempfile::Builder::new().prefix(".collrules-probe-").suffix(".conf").tempfile_in(directory)?;
-    copy.write_all(text.as_bytes())?;
-    copy.flush()?;
-    copy.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
-    Ok(copy)
+/// A file that all ranks can read, under whatever user they run; gone when dropped.
+fn temporary(directory: &Path, text: &str) -> Result<tempfile::NamedTempFile, RunnerError> {
+    let write = || -> io::Result<tempfile::NamedTempFile> {
+        // Ranks have working directories of their own.
+        let directory = std::path::absolute(directory)?;
+        let mut file = tempfile::Builder::new().prefix(".collrules-probe-").suffix(".conf").tempfile_in(directory)?;
+        file.write_all(text.as_bytes())?;
+        file.flush()?;
+        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        Ok(file)
+    };
+    write().map_err(|cause| RunnerError::Scratch { path: directory.to_owned(), cause })
 }
 
 /// The measured cells of the table's collectives, and both sides of every boundary that a job of this size can reach.
+///
+/// On both sides of a boundary between communicator sizes, calls are made at the size boundaries of all of them: where
+/// two blocks have the same colour at one size, they differ at another.
 fn calls(board: &Checkerboard, table: &RuleTable, release: Release, cells: &[Cell]) -> Vec<Call> {
     let largest = cells.iter().map(|cell| cell.ranks.0).max().unwrap_or(2);
     let mut calls = BTreeSet::new();
     for (collective, _) in table.collectives() {
-        calls.extend(cells.iter().filter(|cell| cell.collective == collective).map(|cell| call(*cell)));
-        let measured: BTreeSet<Bytes> =
-            cells.iter().filter(|cell| cell.collective == collective).map(|cell| cell.bytes).collect();
-        for edges in board.edges(collective) {
-            // The first size of a block and the last one below it are the two sides of its lower boundary.
-            let sides = [edges.first.saturating_sub(1), edges.first];
-            for ranks in sides.into_iter().filter_map(|ranks| u32::try_from(ranks).ok()) {
-                if (2..=largest).contains(&ranks) {
-                    let sizes = sizes(release, collective, Ranks(ranks), &edges.sizes);
-                    let sizes = measured.iter().copied().chain(sizes);
-                    calls.extend(sizes.map(|bytes| Call { collective, ranks: Ranks(ranks), bytes }));
-                }
-            }
+        let measured = || cells.iter().filter(|cell| cell.collective == collective);
+        calls.extend(measured().map(|cell| Call::from(*cell)));
+        let bytes: BTreeSet<Bytes> = measured().map(|cell| cell.bytes).collect();
+        let blocks = board.edges(collective);
+        let edges: BTreeSet<u64> = blocks.iter().flat_map(|block| block.sizes.iter().copied()).collect();
+        // The first size of a block and the last one below it are the two sides of its lower boundary.
+        let sides = blocks.iter().flat_map(|block| [block.first.saturating_sub(1), block.first]);
+        let reachable =
+            sides.filter_map(|ranks| u32::try_from(ranks).ok()).filter(|ranks| (2..=largest).contains(ranks));
+        for ranks in reachable.map(Ranks).collect::<BTreeSet<_>>() {
+            let sizes = bytes.iter().copied().chain(sizes(release, collective, ranks, &edges));
+            calls.extend(sizes.map(|bytes| Call { collective, ranks, bytes }));
         }
     }
     calls.into_iter().collect()
 }
 
 /// The message sizes just below and just above boundaries given in lookup bytes.
-fn sizes(release: Release, collective: Collective, ranks: Ranks, edges: &[u64]) -> Vec<Bytes> {
+fn sizes(release: Release, collective: Collective, ranks: Ranks, edges: &BTreeSet<u64>) -> Vec<Bytes> {
     let Metric::Times(factor) = metric(release, collective, ranks) else { return Vec::new() };
     let sides = edges.iter().flat_map(|edge| [edge.div_ceil(factor).saturating_sub(1), edge.div_ceil(factor)]);
     // A call without data returns before any rule is looked at.
     sides.filter(|bytes| *bytes > 0 && *bytes <= MAX_PROBED.0.min(MAX_BYTES.0)).map(Bytes).collect()
-}
-
-fn call(cell: Cell) -> Call {
-    Call { collective: cell.collective, ranks: cell.ranks, bytes: cell.bytes }
 }

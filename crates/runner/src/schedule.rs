@@ -13,6 +13,18 @@ use crate::wire::Timing;
 /// Confidence of the intervals that end or drop a point.
 const LEVEL: f64 = 0.95;
 
+/// From so many samples on the interval of a median has its level; with fewer, the extremes stand for it.
+const INTERVAL_SAMPLES: usize = 6;
+
+/// How many times the slowest call of the best the fastest call of a candidate has to take to be dropped on few samples.
+const EARLY_FACTOR: f64 = 2.0;
+
+/// The same on a single sample, which says something only where calls take longer than any hiccup of the system.
+const SINGLE_FACTOR: f64 = 4.0;
+
+/// Calls of so many seconds are long.
+const LONG_CALL: f64 = 5e-3;
+
 /// The share of the budget that one visit to each cell may use up; the rest is for coming back.
 const FIRST_PASS_SHARE: f64 = 0.1;
 
@@ -107,7 +119,7 @@ impl Scheduler {
         }
     }
 
-    /// Takes note of a check: the candidates that failed, and the seconds that one round of the others took.
+    /// Takes note of a check: the candidates that failed, and the seconds that one call of each took together.
     pub fn opened(&mut self, cell: usize, failed: &[usize], round_cost: f64) {
         let state = &mut self.cells[cell];
         state.active.retain(|candidate| !failed.contains(candidate));
@@ -147,29 +159,36 @@ impl Scheduler {
         let state = &self.cells[cell];
         let settings = &self.settings;
         let share = settings.budget.0 * FIRST_PASS_SHARE / self.cells.len() as f64;
-        // As many rounds as the share pays for.
+        // As many rounds as the share pays for, but one. Where it pays for none to spare, calls are so long that what
+        // precedes them does not matter, and rounds that are not timed are a waste.
         let affordable = (share / state.round_cost.max(1e-9)).min(f64::from(u32::MAX)) as u32;
-        let rounds = affordable.min(settings.rounds_per_visit).min(settings.max_rounds.saturating_sub(state.rounds));
-        let warmup = if state.visits > 0 { 1 } else { settings.warmup_rounds.min(1 + affordable) };
-        Visit { cell, visit: state.visits, warmup, rounds: rounds.max(1), candidates: state.active.clone() }
+        let left = settings.max_rounds.saturating_sub(state.rounds);
+        let rounds = affordable.min(settings.rounds_per_visit).min(left).max(1);
+        let warmup = if state.visits > 0 { 1 } else { settings.warmup_rounds };
+        Visit {
+            cell,
+            visit: state.visits,
+            warmup: warmup.min(affordable.saturating_sub(rounds)),
+            rounds,
+            candidates: state.active.clone(),
+        }
     }
 }
 
 impl CellState {
     /// Removes candidates that are clearly slower than the best; the builtin, which all are compared with, stays.
     fn drop_beaten(&mut self, factor: f64) -> Vec<(usize, String)> {
-        let estimates: Vec<(usize, Estimate)> = self
+        let ranges: Vec<(usize, Range)> = self
             .active
             .iter()
-            .filter_map(|candidate| Some((*candidate, Estimate::median(&self.times[*candidate], LEVEL)?)))
+            .filter_map(|candidate| Some((*candidate, Range::of(&self.times[*candidate], factor)?)))
             .collect();
-        let best = estimates.iter().filter_map(|(_, estimate)| estimate.high).fold(f64::INFINITY, f64::min);
-        let beaten: Vec<(usize, String)> = estimates
+        let best = ranges.iter().map(|(_, range)| range.high).fold(f64::INFINITY, f64::min);
+        let beaten: Vec<(usize, String)> = ranges
             .iter()
-            .filter(|(candidate, estimate)| *candidate != 0 && estimate.low.is_some_and(|low| low > factor * best))
-            .map(|(candidate, estimate)| {
-                let ratio = estimate.low.unwrap_or(estimate.point) / best;
-                (*candidate, format!("at least {ratio:.2} times the best after {} rounds", estimate.samples))
+            .filter(|(candidate, range)| *candidate != 0 && range.low > range.factor * best)
+            .map(|(candidate, range)| {
+                (*candidate, format!("at least {:.2} times the best after {} rounds", range.low / best, range.samples))
             })
             .collect();
         self.active.retain(|candidate| !beaten.iter().any(|(out, _)| out == candidate));
@@ -182,6 +201,30 @@ impl CellState {
                 .and_then(|estimate| estimate.relative_half_width())
                 .is_some_and(|width| width <= precision)
         })
+    }
+}
+
+/// Where the time of a candidate lies, as far as its samples tell.
+struct Range {
+    low: f64,
+    high: f64,
+    samples: usize,
+    /// How many times the best it has to take to be dropped on such evidence.
+    factor: f64,
+}
+
+impl Range {
+    /// The interval of the median, or the extremes of few samples.
+    fn of(times: &[f64], factor: f64) -> Option<Self> {
+        let samples = times.len();
+        if samples < INTERVAL_SAMPLES {
+            let early = if samples > 1 { EARLY_FACTOR } else { SINGLE_FACTOR };
+            let low = times.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = times.iter().copied().fold(0.0, f64::max);
+            return (samples > 1 || high > LONG_CALL).then_some(Self { low, high, samples, factor: early.max(factor) });
+        }
+        let estimate = Estimate::median(times, LEVEL)?;
+        Some(Self { low: estimate.low?, high: estimate.high?, samples, factor })
     }
 }
 
@@ -203,7 +246,7 @@ mod tests {
                 Candidate::Tuned(Choice::plain(2)),
             ],
         };
-        Plan { cells: (1..=cells).map(cell).collect(), launches: 1, schedule, seed: 7 }
+        Plan { cells: (1..=cells).map(cell).collect(), ranks: Ranks(4), launches: 1, schedule, seed: 7 }
     }
 
     /// Drives a scheduler with constant times per candidate; returns rounds per cell and candidate, and the end.
@@ -236,7 +279,7 @@ mod tests {
         for cell in rounds {
             assert_eq!(cell[0], schedule.min_rounds);
             assert_eq!(cell[1], schedule.min_rounds);
-            assert_eq!(cell[2], 6, "nine times the best is dropped as soon as there are intervals");
+            assert_eq!(cell[2], schedule.rounds_per_visit, "nine times the best is dropped after one visit");
         }
         assert!(why.contains("as precise as asked for"), "{why}");
     }

@@ -4,7 +4,7 @@
 //! [`Event`]s, each on a line that begins with [`MARK`]; other lines are somebody else's output.
 
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Plan, Survey};
+use collrules_record::{Cell, Plan, Survey};
 use collrules_rules::Collective;
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,19 @@ pub struct Call {
     pub ranks: Ranks,
     /// The message bytes that the caller passes.
     pub bytes: Bytes,
+}
+
+impl Call {
+    /// The cell that the call belongs to.
+    pub fn cell(self) -> Cell {
+        Cell { collective: self.collective, ranks: self.ranks, bytes: self.bytes }
+    }
+}
+
+impl From<Cell> for Call {
+    fn from(cell: Cell) -> Self {
+        Self { collective: cell.collective, ranks: cell.ranks, bytes: cell.bytes }
+    }
 }
 
 /// How a call ended, over all its ranks.
@@ -121,6 +134,11 @@ pub enum Event {
     Measured {
         /// Why, in a sentence.
         why: String,
+    },
+    /// A call of [`Task::Probe`] begins.
+    Calling {
+        /// Its index.
+        call: usize,
     },
     /// The answer to [`Task::Probe`], one outcome per call.
     Probed(Vec<Outcome>),

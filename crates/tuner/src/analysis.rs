@@ -7,13 +7,13 @@ use crate::build::{build, served};
 use crate::cells::by_cell;
 use crate::error::TunerError;
 use crate::observations::Observations;
-use crate::remarks::remarks;
+use crate::remarks::{remarks, short_launches};
 use crate::verdict::{JudgedCell, judge};
 
 /// Concludes from timings what should replace the builtin, and where.
 ///
 /// `source` names what is analysed, for the reader. The same observations give the same findings, in whatever order
-/// their timings are.
+/// their timings are. Without anything that was timed or failed there is nothing to conclude from, which is an error.
 pub fn analyze(
     observations: &Observations,
     release: Release,
@@ -22,13 +22,19 @@ pub fn analyze(
 ) -> Result<Findings, TunerError> {
     check(criteria)?;
     let statistic = observations.statistic();
-    let cells = judge(by_cell(observations.points()?, observations.disqualified()), statistic, release, criteria);
-    let built = build(&cells, release, criteria);
+    let cells = by_cell(observations.points()?, observations.ends());
+    if cells.is_empty() {
+        return Err(TunerError::NoSamples { left_out: observations.left_out() });
+    }
+    let short = short_launches(&cells, observations.expected_launches());
+    let cells = judge(cells, statistic, release, criteria);
+    let built = build(&cells, statistic, release, criteria);
     let hazards = hazard::check(&built.table);
     if !hazards.is_empty() {
         return Err(TunerError::Hazards(hazards));
     }
-    let remarks = remarks(&cells, &built, statistic, observations.left_out(), release, criteria);
+    let mut remarks = remarks(&cells, &built, statistic, observations.left_out(), release, criteria);
+    remarks.splice(0..0, short);
     let finding = |cell: JudgedCell| CellFinding {
         served: served(&built.table, release, &cell),
         cell: cell.cell,

@@ -5,15 +5,16 @@
 //! lower neighbour, which nobody measured. In the same way message sizes beyond the largest and below the smallest
 //! measured one are left to the builtin.
 
-use collrules_record::findings::{Criteria, Crossover};
-use collrules_record::{Cell, Ranks};
-use collrules_rules::metric::{Metric, lookup_bytes, metric};
+use collrules_record::Cell;
+use collrules_record::findings::{Criteria, Crossover, Statistic};
+use collrules_rules::metric::lookup_bytes;
 use collrules_rules::steps::Steps;
 use collrules_rules::table::{SizeSteps, all_builtin};
-use collrules_rules::{Choice, Collective, Release, RuleTable};
+use collrules_rules::{Choice, Release, RuleTable};
 
+use crate::common::{Block, common_choices};
 use crate::crossover::boundary;
-use crate::verdict::{JudgedCell, complexity};
+use crate::verdict::JudgedCell;
 
 /// The rules, and how they came about.
 #[derive(Debug, Default)]
@@ -22,23 +23,28 @@ pub(crate) struct Built {
     pub(crate) crossovers: Vec<Crossover>,
     /// Collectives and communicator sizes that keep the builtin although verdicts would replace it, because all
     /// message sizes have to share one choice and none is good enough for all of them.
-    pub(crate) overruled: Vec<(Collective, Ranks)>,
+    pub(crate) overruled: Vec<Block>,
+    /// Those whose rule for all message sizes rests on a single measured one.
+    pub(crate) stretched: Vec<Block>,
 }
 
 /// Builds the rule table from cells in order of collective, communicator size and message size.
-pub(crate) fn build(cells: &[JudgedCell], release: Release, criteria: Criteria) -> Built {
+pub(crate) fn build(cells: &[JudgedCell], statistic: Statistic, release: Release, criteria: Criteria) -> Built {
     let mut built = Built::default();
+    let common = common_choices(cells, statistic, release, criteria);
     for cells in cells.chunk_by(|a, b| a.cell.collective == b.cell.collective) {
         let collective = cells[0].cell.collective;
         let mut blocks = all_builtin();
         for block in cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks) {
             let ranks = block[0].cell.ranks;
-            let sizes = if one_choice(release, &block[0]) {
-                let choice = common_choice(block, criteria);
+            let sizes = if let Some(choice) = common.get(&(collective, ranks)) {
                 if choice.is_builtin() && block.iter().any(|cell| !cell.choice().is_builtin()) {
                     built.overruled.push((collective, ranks));
                 }
-                Steps::constant(choice)
+                if !choice.is_builtin() && block.len() == 1 && collective.has_sizes() {
+                    built.stretched.push((collective, ranks));
+                }
+                Steps::constant(*choice)
             } else {
                 let changes = crossovers(block);
                 let sizes = by_size(block, &changes, release);
@@ -50,47 +56,6 @@ pub(crate) fn build(cells: &[JudgedCell], release: Release, criteria: Criteria) 
         built.table.set(collective, blocks);
     }
     built
-}
-
-/// Whether all message sizes of a communicator size have to share one choice.
-///
-/// So it is where the lookup does not see the message size, and for scatter and gather: MPI lets ranks pass other
-/// counts there where they are not significant, so that a threshold would make ranks of one call run different
-/// algorithms, and a range left to the builtin is such a threshold too.
-pub(crate) fn one_choice(release: Release, cell: &JudgedCell) -> bool {
-    let (collective, ranks) = (cell.cell.collective, cell.cell.ranks);
-    let blind = matches!(metric(release, collective, ranks), Metric::CountFree | Metric::None);
-    blind || matches!(collective, Collective::Scatter | Collective::Gather)
-}
-
-/// The one choice for all cells of a block.
-///
-/// A single cell has its verdict. Several cells have the candidate with the largest geometric mean gain among those
-/// that qualify somewhere, were compared everywhere, are nowhere slower and reach the gain threshold in the mean.
-/// Slower is an interval wholly below 1, or a gain below the inverse of the threshold.
-fn common_choice(block: &[JudgedCell], criteria: Criteria) -> Choice {
-    if let [cell] = block {
-        return cell.choice();
-    }
-    let threshold = 1.0 + criteria.min_gain;
-    let mut candidates: Vec<_> = block.iter().flat_map(JudgedCell::qualified).map(|point| point.candidate).collect();
-    candidates.sort_unstable_by_key(|candidate| complexity(candidate.choice()));
-    candidates.dedup();
-    let mut best = (threshold, Choice::BUILTIN);
-    for candidate in candidates {
-        let gains = block.iter().map(|cell| {
-            let gain = cell.point(candidate)?.gain?;
-            let slower = gain.high.is_some_and(|high| high < 1.0) || gain.point < 1.0 / threshold;
-            (!slower).then(|| gain.point.ln())
-        });
-        let Some(sum) = gains.sum::<Option<f64>>() else { continue };
-        let mean = (sum / block.len() as f64).exp();
-        // The first, which is the plainest, stays where means are equal.
-        if mean > best.0 || (best.1.is_builtin() && mean >= threshold) {
-            best = (mean, candidate.choice());
-        }
-    }
-    best.1
 }
 
 /// The changes of choice inside the measured range of a block.

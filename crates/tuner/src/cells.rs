@@ -1,6 +1,6 @@
 //! Timings sorted into cells, and the pairs that are compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::{Candidate, Cell};
 
@@ -38,6 +38,17 @@ pub(crate) struct CellTimings {
     pub(crate) series: Vec<Series>,
     /// Candidates that failed, with the reason.
     pub(crate) disqualified: Vec<(Candidate, String)>,
+    /// Candidates that were clearly beaten in a launch, and hence not timed in later ones.
+    pub(crate) dropped: BTreeSet<Candidate>,
+}
+
+/// Points that got no more samples.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ends {
+    /// Those that failed, with the first reason.
+    pub(crate) disqualified: BTreeMap<(Cell, Candidate), String>,
+    /// Those that were clearly beaten.
+    pub(crate) dropped: BTreeSet<(Cell, Candidate)>,
 }
 
 impl Timing {
@@ -56,6 +67,11 @@ impl Series {
     /// The times in seconds.
     pub(crate) fn seconds(&self) -> Vec<f64> {
         self.timings.iter().map(|timing| timing.seconds).collect()
+    }
+
+    /// The launches in which it was timed.
+    pub(crate) fn launches(&self) -> BTreeSet<u32> {
+        self.timings.iter().map(|timing| timing.launch).collect()
     }
 
     /// Pairs this candidate with the builtin wherever both took a turn in the same round.
@@ -83,21 +99,38 @@ impl CellTimings {
     pub(crate) fn builtin_failed(&self) -> bool {
         self.disqualified.iter().any(|(candidate, _)| *candidate == Candidate::Builtin)
     }
+
+    /// The launches in which anything was timed.
+    pub(crate) fn launches(&self) -> BTreeSet<u32> {
+        self.series.iter().flat_map(Series::launches).collect()
+    }
+
+    /// Whether there is nothing left to time: the builtin failed, or all that was timed beside it was beaten or failed.
+    pub(crate) fn finished(&self) -> bool {
+        let ended = |candidate: &Candidate| {
+            self.dropped.contains(candidate) || self.disqualified.iter().any(|(failed, _)| failed == candidate)
+        };
+        let mut rivals = self.series.iter().map(|series| &series.candidate).filter(|it| **it != Candidate::Builtin);
+        self.builtin_failed() || rivals.all(ended)
+    }
 }
 
 /// Sorts points into cells, by collective, communicator size and message size. Cells in which everything failed before
 /// it was timed are cells as well.
-pub(crate) fn by_cell(
-    points: Vec<(Cell, Series)>,
-    disqualified: &BTreeMap<(Cell, Candidate), String>,
-) -> Vec<CellTimings> {
+pub(crate) fn by_cell(points: Vec<(Cell, Series)>, ends: &Ends) -> Vec<CellTimings> {
     let mut cells: BTreeMap<Cell, CellTimings> = BTreeMap::new();
-    let empty = |cell| CellTimings { cell, series: Vec::new(), disqualified: Vec::new() };
+    let empty = |cell| CellTimings { cell, series: Vec::new(), disqualified: Vec::new(), dropped: BTreeSet::new() };
     for (cell, series) in points {
         cells.entry(cell).or_insert_with(|| empty(cell)).series.push(series);
     }
-    for ((cell, candidate), why) in disqualified {
+    for ((cell, candidate), why) in &ends.disqualified {
         cells.entry(*cell).or_insert_with(|| empty(*cell)).disqualified.push((*candidate, why.clone()));
+    }
+    for (cell, candidate) in &ends.dropped {
+        // Without timings it is no cell: nothing is known of it.
+        if let Some(timings) = cells.get_mut(cell) {
+            timings.dropped.insert(*candidate);
+        }
     }
     for cell in cells.values_mut() {
         cell.series.sort_unstable_by_key(|series| series.candidate);

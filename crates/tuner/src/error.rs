@@ -14,6 +14,12 @@ pub enum TunerError {
     /// The samples are no table, or a cell of the table is not what its column holds.
     #[error("the samples do not read: {0}")]
     Samples(String),
+    /// Nothing was timed, and nothing failed either.
+    #[error("there are no timings to decide on{}", of_unusable(*.left_out))]
+    NoSamples {
+        /// Timings that could not be used.
+        left_out: usize,
+    },
     /// A criterion that no analysis can use.
     #[error("{name} is {value}; it has to be {wanted}")]
     Criteria {
@@ -27,6 +33,14 @@ pub enum TunerError {
     /// The rules found would break programs. Candidates are chosen so that this cannot happen.
     #[error("collrules made rules that must not be written, please report this: {}", list(.0))]
     Hazards(Vec<Hazard>),
+}
+
+fn of_unusable(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => ": the only one was left out because it is zero, negative or not a number".to_owned(),
+        _ => format!(": all {count} were left out because they are zero, negative or not a number"),
+    }
 }
 
 fn list(hazards: &[Hazard]) -> String {

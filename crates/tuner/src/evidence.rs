@@ -1,11 +1,11 @@
 //! What the timings of a cell say about each candidate, before it is known how many comparisons there are.
 
 use collrules_record::Candidate;
-use collrules_record::estimate::Estimate;
+use collrules_record::estimate::{Estimate, median};
 use collrules_record::findings::{Criteria, Statistic};
 
 use crate::cells::{CellTimings, Pair, Series};
-use crate::statistics::{mann_whitney, signed_rank};
+use crate::statistics::{Score, mann_whitney, mann_whitney_score, signed_rank, signed_rank_score};
 
 /// With fewer visits no one-sided signed-rank test can reach 0.02, and no 95 % interval for the median exists.
 pub(crate) const LEAST_VISITS: usize = 6;
@@ -20,8 +20,18 @@ pub(crate) struct Evidence {
     pub(crate) gain: Option<Estimate>,
     /// Of the one-sided test; missing where there are too few visits.
     pub(crate) p_value: Option<f64>,
-    /// The gain in the launch in which it is smallest.
-    pub(crate) least_launch_gain: Option<f64>,
+    pub(crate) basis: Basis,
+}
+
+/// What the comparison of a candidate with the builtin rests on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Basis {
+    /// The statistic of the test, for tests over several cells; missing where there are too few visits.
+    pub(crate) score: Option<Score>,
+    /// The median log gain in each launch in which the two were timed side by side.
+    pub(crate) launches: Vec<(u32, f64)>,
+    /// Whether they were in every launch in which the builtin was timed.
+    pub(crate) every_launch: bool,
 }
 
 /// Weighs each candidate of a cell against the builtin, in the order of the series.
@@ -44,41 +54,50 @@ pub(crate) fn weigh(cell: &CellTimings, statistic: Statistic, criteria: Criteria
 
 impl Evidence {
     fn alone(candidate: Candidate, time: Estimate) -> Self {
-        Self { candidate, time, gain: None, p_value: None, least_launch_gain: None }
+        Self { candidate, time, gain: None, p_value: None, basis: Basis::default() }
+    }
+}
+
+impl Basis {
+    /// The gain in the launch in which it is smallest.
+    pub(crate) fn least_launch_gain(&self) -> Option<f64> {
+        self.launches.iter().map(|(_, log_gain)| log_gain.exp()).min_by(f64::total_cmp)
     }
 }
 
 fn against(builtin: &Series, series: &Series, time: Estimate, statistic: Statistic, criteria: Criteria) -> Evidence {
     let pairs = series.pairs(builtin);
-    let visits = medians(&pairs, |a, b| (a.launch, a.visit) == (b.launch, b.visit));
+    let visits: Vec<f64> =
+        medians(&pairs, |pair| (pair.launch, pair.visit)).into_iter().map(|(_, gain)| gain).collect();
     let tested = visits.len() >= LEAST_VISITS;
     let mut gain = Estimate::median(&visits, criteria.level).map(|log_gain| log_gain.map(f64::exp));
     if !tested {
         // At a low level a few values would have an interval, but not one to rely on.
         gain = gain.map(|gain| Estimate { low: None, high: None, ..gain });
     }
-    let p_value = tested.then(|| match statistic {
-        Statistic::RankMaximum => signed_rank(&visits.iter().map(|log_gain| -log_gain).collect::<Vec<_>>()),
+    let (p_value, score) = match statistic {
+        _ if !tested => (None, None),
+        Statistic::RankMaximum => {
+            let losses: Vec<f64> = visits.iter().map(|log_gain| -log_gain).collect();
+            (Some(signed_rank(&losses)), Some(signed_rank_score(&losses)))
+        }
         // Every launch of a table times one candidate, so that nothing is really paired.
-        Statistic::RankAverage => mann_whitney(&series.seconds(), &builtin.seconds()),
-    });
-    let launches = medians(&pairs, |a, b| a.launch == b.launch);
-    Evidence {
-        candidate: series.candidate,
-        time,
-        gain,
-        p_value,
-        least_launch_gain: launches.into_iter().min_by(f64::total_cmp).map(f64::exp),
-    }
+        Statistic::RankAverage => {
+            let (times, reference) = (series.seconds(), builtin.seconds());
+            (Some(mann_whitney(&times, &reference)), Some(mann_whitney_score(&times, &reference)))
+        }
+    };
+    let launches = medians(&pairs, |pair| pair.launch);
+    // Pairs are of launches of the builtin, so that as many launches are the same ones.
+    let every_launch = launches.len() == builtin.launches().len();
+    Evidence { candidate: series.candidate, time, gain, p_value, basis: Basis { score, launches, every_launch } }
 }
 
-/// The median log gain of each run of pairs that belong together.
-fn medians(pairs: &[Pair], together: impl Fn(&Pair, &Pair) -> bool) -> Vec<f64> {
-    let median = |pairs: &[Pair]| {
+/// The median log gain of each run of pairs that belong together by the same key.
+fn medians<K: PartialEq>(pairs: &[Pair], key: impl Fn(&Pair) -> K) -> Vec<(K, f64)> {
+    let one = |pairs: &[Pair]| {
         let mut log_gains: Vec<f64> = pairs.iter().map(|pair| pair.log_gain).collect();
-        log_gains.sort_unstable_by(f64::total_cmp);
-        let count = log_gains.len();
-        f64::midpoint(log_gains[(count - 1) / 2], log_gains[count / 2])
+        Some((key(&pairs[0]), median(&mut log_gains)?))
     };
-    pairs.chunk_by(together).map(median).collect()
+    pairs.chunk_by(|a, b| key(a) == key(b)).filter_map(one).collect()
 }

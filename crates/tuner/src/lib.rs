@@ -12,6 +12,7 @@
 //! | `bars` | candidates that must not be chosen, however fast |
 //! | `verdict` | what replaces the builtin in a cell, or why nothing does |
 //! | `crossover` | where the choice changes between measured sizes |
+//! | `common` | one choice for all message sizes, where they have to share one |
 //! | `build` | the rule table |
 //! | `remarks` | what the reader has to know, in whole sentences |
 //! | `analysis` | all of it in order |
@@ -20,6 +21,7 @@ mod analysis;
 mod bars;
 mod build;
 mod cells;
+mod common;
 mod crossover;
 mod error;
 mod evidence;

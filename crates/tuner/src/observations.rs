@@ -1,6 +1,6 @@
 //! Timings as columns, read from the samples of a run or taken from a foreign table. The only module with polars.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io::Cursor;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use collrules_record::{Bytes, Candidate, Cell, Ranks};
 use collrules_rules::Collective;
 use polars::prelude::*;
 
-use crate::cells::{Series, Timing};
+use crate::cells::{Ends, Series, Timing};
 use crate::error::TunerError;
 
 /// What an analysis starts from.
@@ -21,9 +21,10 @@ use crate::error::TunerError;
 #[derive(Clone, Debug)]
 pub struct Observations {
     frame: DataFrame,
-    disqualified: BTreeMap<(Cell, Candidate), String>,
+    ends: Ends,
     statistic: Statistic,
     left_out: usize,
+    expected_launches: u32,
 }
 
 /// What `coll/tuned` sees of a call, and how it is carried out.
@@ -32,12 +33,13 @@ const POINT: [&str; 4] = ["collective", "comm_size", "message_bytes", "candidate
 impl Observations {
     /// Reads a samples file: one call per line, the slowest rank.
     ///
-    /// A last line that was torn in the middle of writing is left out, as are times that are not positive.
+    /// The text has to consist of whole lines, as [`RunDir::samples`](collrules_record::RunDir::samples) gives them:
+    /// what an interrupted writer left of a last line is parsed as any other. Times that are not positive are left out.
     pub fn from_samples(text: &str) -> Result<Self, TunerError> {
         check_format(text)?;
-        let rows = read_rows(without_torn_line(text))?;
+        let rows = read_rows(text)?;
         let ended = rows.column("ended")?.is_not_null();
-        let disqualified = disqualified(&rows.filter(&ended)?)?;
+        let ends = ends(&rows.filter(&ended)?)?;
         let timings = rows.filter(&!ended)?;
         let collective = collective_ids(timings.column("collective")?)?;
         let seconds = timings.column("max_s")?.clone().with_name("seconds".into());
@@ -46,7 +48,7 @@ impl Observations {
             columns.push(timings.column(name)?.clone());
         }
         columns.push(seconds);
-        Self::new(DataFrame::new(timings.height(), columns)?, disqualified, Statistic::RankMaximum)
+        Self::new(DataFrame::new(timings.height(), columns)?, ends, Statistic::RankMaximum)
     }
 
     /// Takes the timings of a foreign table: one value per launch, averaged over calls and ranks.
@@ -72,7 +74,13 @@ impl Observations {
             column("round", |_| 0),
             Float64Chunked::from_iter_values("seconds".into(), seconds).into_column(),
         ];
-        Self::new(DataFrame::new(timings.len(), columns)?, BTreeMap::new(), Statistic::RankAverage)
+        Self::new(DataFrame::new(timings.len(), columns)?, Ends::default(), Statistic::RankAverage)
+    }
+
+    /// Says how many launches were to be made, so that a remark tells where some have no timings.
+    #[must_use]
+    pub fn expecting(self, launches: u32) -> Self {
+        Self { expected_launches: launches, ..self }
     }
 
     /// The number of timings.
@@ -95,9 +103,14 @@ impl Observations {
         self.left_out
     }
 
-    /// Points that failed, with the first reason.
-    pub(crate) fn disqualified(&self) -> &BTreeMap<(Cell, Candidate), String> {
-        &self.disqualified
+    /// How many launches were to be made; 0 where that is unknown.
+    pub(crate) fn expected_launches(&self) -> u32 {
+        self.expected_launches
+    }
+
+    /// Points that got no more samples.
+    pub(crate) fn ends(&self) -> &Ends {
+        &self.ends
     }
 
     /// The timings of each point, in no particular order of points.
@@ -130,11 +143,7 @@ impl Observations {
         groups.iter().map(point).collect()
     }
 
-    fn new(
-        frame: DataFrame,
-        disqualified: BTreeMap<(Cell, Candidate), String>,
-        statistic: Statistic,
-    ) -> Result<Self, TunerError> {
+    fn new(frame: DataFrame, ends: Ends, statistic: Statistic) -> Result<Self, TunerError> {
         if let Some(column) = frame.columns().iter().find(|column| column.null_count() > 0) {
             let message = format!("a line has neither an end nor a value in column {}", column.name());
             return Err(TunerError::Samples(message));
@@ -143,7 +152,8 @@ impl Observations {
         let usable: BooleanChunked = seconds.into_no_null_iter().map(|s| Some(s.is_finite() && s > 0.0)).collect();
         let mut timings = if usable.all() { frame.clone() } else { frame.filter(&usable)? };
         timings.rechunk_mut();
-        Ok(Self { left_out: frame.height() - timings.height(), frame: timings, disqualified, statistic })
+        let left_out = frame.height() - timings.height();
+        Ok(Self { frame: timings, ends, statistic, left_out, expected_launches: 0 })
     }
 
     fn whole(&self, name: &str) -> Result<&[u32], TunerError> {
@@ -172,14 +182,6 @@ fn check_format(text: &str) -> Result<(), TunerError> {
         Some(("1", _)) => Ok(()),
         _ => Err(TunerError::Format { found: first.chars().take(60).collect() }),
     }
-}
-
-/// The text without a last line that lacks its newline and its last columns.
-fn without_torn_line(text: &str) -> &str {
-    let start = text.rfind('\n').map_or(0, |newline| newline + 1);
-    let last = &text[start..];
-    let whole = last.matches(',').count() >= COLUMNS.len() - 1 && last.matches('"').count().is_multiple_of(2);
-    if last.is_empty() || whole { text } else { &text[..start] }
 }
 
 fn read_rows(text: &str) -> Result<DataFrame, TunerError> {
@@ -223,24 +225,31 @@ fn collective_ids(names: &Column) -> Result<Column, TunerError> {
     Ok(UInt32Chunked::from_vec("collective".into(), ids).into_column())
 }
 
-fn disqualified(rows: &DataFrame) -> Result<BTreeMap<(Cell, Candidate), String>, TunerError> {
+fn ends(rows: &DataFrame) -> Result<Ends, TunerError> {
     let (collectives, candidates) = (rows.column("collective")?.cat32()?, rows.column("candidate")?.cat32()?);
     let (ranks, bytes) = (rows.column("comm_size")?.u32()?, rows.column("message_bytes")?.u64()?);
-    let mut found = BTreeMap::new();
+    let mut ends = Ends::default();
     for (row, ended) in rows.column("ended")?.str()?.iter().enumerate() {
         let ended: Ended = ended.unwrap_or_default().parse().map_err(to_samples_error)?;
-        let Ended::Disqualified(why) = ended else { continue };
         let name = |column: &Categorical32Chunked| {
             let code = column.physical().get(row);
             code.and_then(|code| column.get_mapping().cat_to_str(code)).unwrap_or_default().to_owned()
         };
         let (Some(ranks), Some(bytes)) = (ranks.get(row), bytes.get(row)) else {
-            return Err(TunerError::Samples(format!("the disqualified point `{why}` lacks its sizes")));
+            return Err(TunerError::Samples(format!("the point that ended with `{ended}` lacks its sizes")));
         };
         let cell = Cell { collective: collective(&name(collectives))?, ranks: Ranks(ranks), bytes: Bytes(bytes) };
-        found.entry((cell, parse(&name(candidates))?)).or_insert(why);
+        let point = (cell, parse(&name(candidates))?);
+        match ended {
+            Ended::Disqualified(why) => {
+                ends.disqualified.entry(point).or_insert(why);
+            }
+            Ended::Dropped(_) => {
+                ends.dropped.insert(point);
+            }
+        }
     }
-    Ok(found)
+    Ok(ends)
 }
 
 fn collective(name: &str) -> Result<Collective, TunerError> {

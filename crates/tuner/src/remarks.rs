@@ -1,13 +1,15 @@
 //! What the reader has to know about the data or the rules, in whole sentences.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::findings::{Criteria, Statistic};
-use collrules_record::{Bytes, Candidate};
+use collrules_record::{Bytes, Candidate, Ranks};
 use collrules_rules::registry::describe;
 use collrules_rules::{Collective, Release};
 
-use crate::build::{Built, one_choice};
+use crate::build::Built;
+use crate::cells::CellTimings;
+use crate::common::{Block, one_choice};
 use crate::evidence::LEAST_VISITS;
 use crate::verdict::{JudgedCell, JudgedPoint, Shortfall, percent};
 
@@ -22,7 +24,11 @@ pub(crate) fn remarks(
 ) -> Vec<String> {
     let mut remarks = Vec::new();
     if left_out > 0 {
-        remarks.push(format!("{} left out because they are zero, negative or not a number.", timings(left_out)));
+        remarks.push(format!(
+            "{} left out because {} zero, negative or not a number.",
+            timings(left_out),
+            if left_out == 1 { "it is" } else { "they are" }
+        ));
     }
     if statistic == Statistic::RankAverage && !cells.is_empty() {
         remarks.push(
@@ -50,11 +56,17 @@ fn untested(cells: &[JudgedCell], statistic: Statistic, criteria: Criteria) -> O
     let compared = || cells.iter().flat_map(|cell| &cell.points).filter(promising);
     let all = compared().count();
     let untested = compared().filter(|point| point.finding.p_value.is_none()).count();
+    let one = untested == 1;
     let consequence = match statistic {
-        Statistic::RankMaximum => "they keep the builtin".to_owned(),
+        Statistic::RankMaximum if one => "it keeps the builtin, and more measuring time would tell".to_owned(),
+        Statistic::RankMaximum => "they keep the builtin, and more measuring time would tell".to_owned(),
         Statistic::RankAverage => {
-            let gain = percent(criteria.untested_gain);
-            format!("they replace the builtin only where they gain at least {gain} in every launch at hand")
+            let subject = if one {
+                "it replaces the builtin only where it gains"
+            } else {
+                "they replace the builtin only where they gain"
+            };
+            format!("{subject} at least {} in every launch at hand", percent(criteria.untested_gain))
         }
     };
     let unit = match statistic {
@@ -63,11 +75,37 @@ fn untested(cells: &[JudgedCell], statistic: Statistic, criteria: Criteria) -> O
     };
     (untested > 0).then(|| {
         format!(
-            "Of {all} comparisons in which a candidate seems to gain at least {}, {untested} rest on fewer than \
-             {LEAST_VISITS} {unit}, and no test is possible; {consequence}.",
+            "Of {} in which a candidate seems to gain at least {}, {untested} {} on fewer than {LEAST_VISITS} {unit}, \
+             and no test is possible; {consequence}.",
+            counted(all, "comparison"),
             percent(criteria.min_gain),
+            if one { "rests" } else { "rest" },
         )
     })
+}
+
+/// Launches without timings, and cells that were measured in fewer launches than others. Cells in which nothing was
+/// left to time are left out of launches on purpose.
+pub(crate) fn short_launches(cells: &[CellTimings], expected: u32) -> Vec<String> {
+    let launches: BTreeSet<u32> = cells.iter().flat_map(CellTimings::launches).collect();
+    let unfinished: Vec<usize> =
+        cells.iter().filter(|cell| !cell.finished()).map(|cell| cell.launches().len()).collect();
+    let mut remarks = Vec::new();
+    if launches.len() < expected as usize && !unfinished.is_empty() {
+        let have = if launches.len() == 1 { "has" } else { "have" };
+        remarks.push(format!(
+            "Only {} of {} {have} timings, and the verdicts rest on less than was planned.",
+            launches.len(),
+            counted(expected as usize, "launch"),
+        ));
+    }
+    let short = unfinished.iter().filter(|count| **count < launches.len()).count();
+    if short > 0 {
+        let were = if short == 1 { "was" } else { "were" };
+        let cells = counted(short, "cell");
+        remarks.push(format!("A launch was cut short: {cells} {were} measured in fewer launches than others."));
+    }
+    remarks
 }
 
 /// Cells that cannot be judged because the builtin's time is missing.
@@ -105,11 +143,12 @@ fn failures(cells: &[JudgedCell], release: Release) -> Vec<String> {
         let others = and_others(sizes.len() - 1, "message size");
         let consequence = match candidate {
             Candidate::Builtin => "nothing can be compared with it there".to_owned(),
-            Candidate::Tuned(_) => format!("it is not chosen for any call on {ranks} ranks"),
+            Candidate::Tuned(_) => format!("it is not chosen for any call on {}", counted(ranks.0 as usize, "rank")),
         };
+        let ranks = counted(ranks.0 as usize, "rank");
         let name = name(release, collective, candidate);
         remarks.push(format!(
-            "The {collective} candidate {name} failed on {ranks} ranks{at}{others} ({why}), so that {consequence}."
+            "The {collective} candidate {name} failed on {ranks}{at}{others} ({why}), so that {consequence}."
         ));
     }
     remarks
@@ -128,8 +167,7 @@ fn barred(cells: &[JudgedCell], release: Release) -> Vec<String> {
         }
     }
     let remark = |((collective, candidate, why), count)| {
-        let cells = if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") };
-        let name = name(release, collective, candidate);
+        let (cells, name) = (counted(count, "cell"), name(release, collective, candidate));
         format!("The {collective} candidate {name} is better than the builtin in {cells} but is not chosen: {why}.")
     };
     barred.into_iter().map(remark).collect()
@@ -152,17 +190,28 @@ fn one_choice_rules(cells: &[JudgedCell], built: &Built, release: Release) -> Ve
                 "A {collective} rule also applies to message sizes outside the measured ones, because {reason}."
             ));
         }
-        let overruled = built.overruled.iter().filter(|(other, _)| *other == collective);
-        let ranks: Vec<String> = overruled.map(|(_, ranks)| ranks.to_string()).collect();
-        if !ranks.is_empty() {
+        if let Some(ranks) = on_ranks(&built.stretched, collective) {
             remarks.push(format!(
-                "On {} ranks {collective} keeps the builtin although candidates are better at some message sizes: all \
-                 sizes have to share one choice, and no candidate is better in the mean and slower nowhere.",
-                ranks.join(", ")
+                "On {ranks} a single measured message size decided for {collective} calls of every size."
+            ));
+        }
+        if let Some(ranks) = on_ranks(&built.overruled, collective) {
+            remarks.push(format!(
+                "On {ranks} {collective} keeps the builtin although candidates are better at some message sizes: all \
+                 sizes have to share one choice, and no candidate is shown to be better over all of them and slower at \
+                 none."
             ));
         }
     }
     remarks
+}
+
+/// The communicator sizes of a collective's blocks, as `4, 8 ranks`; none where there are none.
+fn on_ranks(blocks: &[Block], collective: Collective) -> Option<String> {
+    let sizes: Vec<Ranks> = blocks.iter().filter(|(other, _)| *other == collective).map(|(_, ranks)| *ranks).collect();
+    let (last, others) = sizes.split_last()?;
+    let others: String = others.iter().map(|ranks| format!("{ranks}, ")).collect();
+    Some(others + &counted(last.0 as usize, "rank"))
 }
 
 /// A candidate as people know it, with the exact choice behind it.
@@ -174,13 +223,19 @@ fn name(release: Release, collective: Collective, candidate: Candidate) -> Strin
 }
 
 fn timings(count: usize) -> String {
-    if count == 1 { "1 timing was".to_owned() } else { format!("{count} timings were") }
+    format!("{} {}", counted(count, "timing"), if count == 1 { "was" } else { "were" })
+}
+
+/// `1 cell`, `2 cells`, `2 launches`.
+fn counted(count: usize, what: &str) -> String {
+    let ending = match count {
+        1 => "",
+        _ if what.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{count} {what}{ending}")
 }
 
 fn and_others(count: usize, what: &str) -> String {
-    match count {
-        0 => String::new(),
-        1 => format!(" and 1 other {what}"),
-        _ => format!(" and {count} other {what}s"),
-    }
+    if count == 0 { String::new() } else { format!(" and {}", counted(count, &format!("other {what}"))) }
 }

@@ -4,10 +4,12 @@ mod false_discovery;
 mod mann_whitney;
 mod ranks;
 mod signed_rank;
+mod stratified;
 
 pub use false_discovery::adjust;
-pub use mann_whitney::mann_whitney;
-pub use signed_rank::signed_rank;
+pub use mann_whitney::{mann_whitney, mann_whitney_score};
+pub use signed_rank::{signed_rank, signed_rank_score};
+pub use stratified::{Score, stratified};
 
 use statrs::distribution::{ContinuousCDF, Normal};
 

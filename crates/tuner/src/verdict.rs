@@ -10,7 +10,7 @@ use collrules_rules::{Choice, Release};
 
 use crate::bars::{Bar, bar};
 use crate::cells::CellTimings;
-use crate::evidence::{Evidence, LEAST_VISITS, weigh};
+use crate::evidence::{Basis, Evidence, LEAST_VISITS, weigh};
 use crate::statistics::adjust;
 
 /// A reading of the clock is off by up to a step at either end of a call.
@@ -27,6 +27,8 @@ pub(crate) enum Shortfall {
     SmallGain,
     /// The times differ by no more than the clock can tell.
     Unresolved,
+    /// In one of the launches in which the builtin was timed it was not, such as after it was dropped.
+    NotTimedInEveryLaunch,
     /// Single calls, and too few of them for a test.
     FewVisits,
     /// No test is possible, and the gain is below what is asked for instead.
@@ -44,6 +46,9 @@ pub(crate) enum Shortfall {
 pub(crate) struct JudgedPoint {
     pub(crate) finding: PointFinding,
     pub(crate) shortfall: Option<Shortfall>,
+    pub(crate) basis: Basis,
+    /// What forbids to choose it, however fast it is.
+    pub(crate) bar: Option<Bar>,
 }
 
 /// A cell with its verdict.
@@ -82,7 +87,8 @@ pub(crate) fn judge(
                     .entry(evidence.candidate)
                     .or_insert_with(|| bar(release, collective, ranks, evidence.candidate, &failed));
                 let shortfall = shortfall(&evidence, q_value, bar.as_ref(), statistic, criteria);
-                JudgedPoint { finding: evidence.into_finding(q_value), shortfall }
+                let (finding, basis) = evidence.into_finding(q_value);
+                JudgedPoint { finding, shortfall, basis, bar: bar.clone() }
             };
             let points = evidence.next().unwrap_or_default().into_iter().map(&mut judge_point).collect();
             let verdict = Verdict::Keep { why: String::new() };
@@ -95,14 +101,15 @@ pub(crate) fn judge(
 }
 
 impl Evidence {
-    fn into_finding(self, q_value: Option<f64>) -> PointFinding {
-        let Self { candidate, time, gain, p_value, .. } = self;
-        PointFinding { candidate, time, gain, p_value, q_value }
+    fn into_finding(self, q_value: Option<f64>) -> (PointFinding, Basis) {
+        let Self { candidate, time, gain, p_value, basis } = self;
+        (PointFinding { candidate, time, gain, p_value, q_value }, basis)
     }
 }
 
 /// What keeps a candidate from replacing the builtin.
 ///
+/// It has to be timed in every launch in which the builtin was: a launch without it might have spoken against it.
 /// With a test: q within the error rate, the gain at the threshold, its interval above 1, some gain in every launch. A
 /// table of averages without enough launches for a test can convince by a larger gain in each of its launches; single
 /// calls, which scatter far more, cannot.
@@ -120,13 +127,17 @@ fn shortfall(
     if gain.point < 1.0 + criteria.min_gain {
         return Some(Shortfall::SmallGain);
     }
-    if evidence.time.point * (gain.point - 1.0) <= RESOLVED_STEPS * criteria.clock_step.0 {
+    if !resolved(&evidence.time, &gain, criteria) {
         return Some(Shortfall::Unresolved);
     }
+    if !evidence.basis.every_launch {
+        return Some(Shortfall::NotTimedInEveryLaunch);
+    }
+    let least_launch_gain = evidence.basis.least_launch_gain();
     match (q_value, statistic) {
         (None, Statistic::RankMaximum) => return Some(Shortfall::FewVisits),
         (None, Statistic::RankAverage) => {
-            if evidence.least_launch_gain.is_none_or(|least| least < 1.0 + criteria.untested_gain) {
+            if least_launch_gain.is_none_or(|least| least < 1.0 + criteria.untested_gain) {
                 return Some(Shortfall::SmallUntestedGain);
             }
         }
@@ -135,12 +146,17 @@ fn shortfall(
                 return Some(Shortfall::NotSignificant);
             }
             // What stays the same through a launch, such as where a communicator's memory lies, is beyond the test.
-            if evidence.least_launch_gain.is_none_or(|least| least <= 1.0) {
+            if least_launch_gain.is_none_or(|least| least <= 1.0) {
                 return Some(Shortfall::NotInEveryLaunch);
             }
         }
     }
     bar.cloned().map(Shortfall::Barred)
+}
+
+/// Whether the clock can tell how much less time a candidate takes than the builtin.
+pub(crate) fn resolved(time: &Estimate, gain: &Estimate, criteria: Criteria) -> bool {
+    time.point * (gain.point - 1.0) > RESOLVED_STEPS * criteria.clock_step.0
 }
 
 /// Gives each cell of one collective and one communicator size its verdict.
@@ -160,7 +176,12 @@ fn decide(block: &mut [JudgedCell], criteria: Criteria) {
 impl JudgedCell {
     /// The point of a candidate, if it was timed.
     pub(crate) fn point(&self, candidate: Candidate) -> Option<&PointFinding> {
-        self.points.iter().map(|point| &point.finding).find(|finding| finding.candidate == candidate)
+        self.judged(candidate).map(|point| &point.finding)
+    }
+
+    /// The same, with what it rests on.
+    pub(crate) fn judged(&self, candidate: Candidate) -> Option<&JudgedPoint> {
+        self.points.iter().find(|point| point.finding.candidate == candidate)
     }
 
     /// The points that may replace the builtin.
@@ -207,6 +228,7 @@ impl JudgedCell {
             Some(Shortfall::NotFaster) => "no candidate is faster".to_owned(),
             Some(Shortfall::SmallGain) => format!("faster by less than {}", percent(criteria.min_gain)),
             Some(Shortfall::Unresolved) => "faster by less than the clock can tell".to_owned(),
+            Some(Shortfall::NotTimedInEveryLaunch) => "not timed in every launch".to_owned(),
             Some(Shortfall::FewVisits) => format!("timed in fewer than {LEAST_VISITS} visits"),
             Some(Shortfall::SmallUntestedGain) => {
                 format!("faster by less than {}, and no test is possible", percent(criteria.untested_gain))
@@ -230,11 +252,12 @@ impl Shortfall {
             Self::NotFaster => 1,
             Self::SmallGain => 2,
             Self::Unresolved => 3,
-            Self::FewVisits => 4,
-            Self::SmallUntestedGain => 5,
-            Self::NotSignificant => 6,
-            Self::NotInEveryLaunch => 7,
-            Self::Barred(_) => 8,
+            Self::NotTimedInEveryLaunch => 4,
+            Self::FewVisits => 5,
+            Self::SmallUntestedGain => 6,
+            Self::NotSignificant => 7,
+            Self::NotInEveryLaunch => 8,
+            Self::Barred(_) => 9,
         }
     }
 }
@@ -244,7 +267,7 @@ pub(crate) fn complexity(choice: Choice) -> (u64, u32, u32, u32) {
     (choice.segsize, choice.faninout, choice.max_requests, choice.algorithm)
 }
 
-/// A share as `3%`.
+/// A share as `3%`, with as many digits as it has.
 pub(crate) fn percent(share: f64) -> String {
-    format!("{}%", (share * 1e4).round() / 1e2)
+    format!("{}%", (share * 1e10).round() / 1e8)
 }

@@ -77,6 +77,10 @@ pub(crate) enum ToolsError {
     Missing(String),
     #[error("this Open MPI does not let `{name}` be set to {value} while it runs (code {code})")]
     Refused { name: String, value: i32, code: c_int },
+    #[error("`{name}` cannot be set to {value}: it holds a C int")]
+    TooLarge { name: String, value: u64 },
+    #[error("the control variable `{0}` does not hold what it does in the Open MPI releases that are known")]
+    OtherType(String),
     #[error("the control variable `{0}` cannot be read (code {1})")]
     Unreadable(String, c_int),
 }
@@ -92,6 +96,27 @@ struct Variable {
     enumeration: ffi::MPI_T_enum,
 }
 
+/// Linux gives a process no environment string above 128 KiB.
+const LONGEST_TEXT: usize = 1 << 20;
+
+impl Variable {
+    /// Fails unless the variable is of the type with this name.
+    fn expect(&self, datatype: &str, name: &str) -> Result<(), ToolsError> {
+        let mut text = [0 as c_char; 256];
+        let mut len = 0;
+        // SAFETY: the array is longer than MPI_MAX_OBJECT_NAME, the most that is written, and the type was given by
+        // MPI itself.
+        let code = unsafe { ffi::MPI_Type_get_name(self.datatype, text.as_mut_ptr(), &raw mut len) };
+        // SAFETY: MPI ends the name with a zero within the array, which was all zeros before.
+        let found = unsafe { CStr::from_ptr(text.as_ptr()) };
+        if code == ffi::MPI_SUCCESS as c_int && found.to_bytes() == datatype.as_bytes() {
+            Ok(())
+        } else {
+            Err(ToolsError::OtherType(name.to_owned()))
+        }
+    }
+}
+
 impl Tools {
     /// Starts the interface, after MPI itself.
     pub(crate) fn start() -> Result<Self, ToolsError> {
@@ -104,8 +129,9 @@ impl Tools {
     /// The value of an integer variable; none if there is no such variable.
     pub(crate) fn int(&self, name: &str) -> Result<Option<i32>, ToolsError> {
         let Some(variable) = self.find(name) else { return Ok(None) };
+        variable.expect("MPI_INT", name)?;
         let mut value: c_int = 0;
-        // SAFETY: variables of this name hold one C int (openmpi.md: type MPI_INT, count 1); the handle is live.
+        // SAFETY: the variable is of type MPI_INT, and Open MPI has no variables of several numbers; the handle is live.
         self.with_handle(name, &variable, |handle, _| unsafe {
             ffi::MPI_T_cvar_read(handle, (&raw mut value).cast())
         })?;
@@ -115,6 +141,7 @@ impl Tools {
     /// Sets an integer variable and reads it back.
     pub(crate) fn set_int(&self, name: &str, value: i32) -> Result<(), ToolsError> {
         let variable = self.find(name).ok_or_else(|| ToolsError::Missing(name.to_owned()))?;
+        variable.expect("MPI_INT", name)?;
         let refused = |code| ToolsError::Refused { name: name.to_owned(), value, code };
         // SAFETY: as in `int`, one C int is read from a live place.
         self.with_handle(name, &variable, |handle, _| unsafe {
@@ -130,15 +157,13 @@ impl Tools {
     /// The value of a text variable; none if there is no such variable or it is empty.
     pub(crate) fn text(&self, name: &str) -> Result<Option<String>, ToolsError> {
         let Some(variable) = self.find(name) else { return Ok(None) };
-        // SAFETY: a predefined constant.
-        if variable.datatype != unsafe { ffi::RSMPI_INT8_T } && !self.is_char(&variable) {
-            return Ok(None);
-        }
+        variable.expect("MPI_CHAR", name)?;
         let mut text = Vec::new();
         self.with_handle(name, &variable, |handle, count| {
-            // One byte more than announced, so that the text always ends.
-            text = vec![0u8; count as usize + 1];
-            // SAFETY: the buffer holds the `count` characters that the handle announced.
+            // Open MPI announces 2048 characters for every text and copies whatever there is. No text of the
+            // environment or of a parameter file is longer than this.
+            text = vec![0u8; LONGEST_TEXT.max(count as usize) + 1];
+            // SAFETY: the buffer is longer than any text that a process can be given.
             unsafe { ffi::MPI_T_cvar_read(handle, text.as_mut_ptr().cast()) }
         })?;
         let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
@@ -174,15 +199,6 @@ impl Tools {
             (code == ffi::MPI_SUCCESS as c_int).then(|| (value, text.to_string_lossy().into_owned()))
         };
         (0..items).map(item).collect()
-    }
-
-    fn is_char(&self, variable: &Variable) -> bool {
-        let mut name = [0 as c_char; 256];
-        let mut len = 0;
-        // SAFETY: the array is longer than MPI_MAX_OBJECT_NAME, the most that is written.
-        let code = unsafe { ffi::MPI_Type_get_name(variable.datatype, name.as_mut_ptr(), &raw mut len) };
-        // SAFETY: MPI ends the name with a zero within the array.
-        code == ffi::MPI_SUCCESS as c_int && unsafe { CStr::from_ptr(name.as_ptr()) }.to_bytes() == b"MPI_CHAR"
     }
 
     fn find(&self, name: &str) -> Option<Variable> {

@@ -8,15 +8,16 @@ use collrules_rules::Collective;
 use mpi::topology::{Communicator, SimpleCommunicator};
 
 use crate::ffi::{self, ErrorClass};
-use crate::sync::dissemination_barrier;
+use crate::sync::{all_agree, dissemination_barrier};
 
 /// A collective that cannot be called yet.
 #[derive(Debug, thiserror::Error)]
 #[error("the worker cannot call {0} yet; it can call barrier, bcast and scatter")]
 pub(crate) struct Unsupported(Collective);
 
-/// How long one rank keeps a barrier under test waiting.
-const DELAY: Duration = Duration::from_millis(5);
+/// How long one rank keeps a barrier under test waiting, in turn: longer where a shorter time proved nothing.
+const DELAYS: [Duration; 4] =
+    [Duration::from_millis(5), Duration::from_millis(20), Duration::from_millis(80), Duration::from_millis(320)];
 
 /// The buffers of one rank for the calls of a cell. Rooted collectives have rank 0 for their root.
 pub(crate) struct Operation {
@@ -70,20 +71,24 @@ impl Operation {
 
 /// Calls a barrier while one rank is late: no other may leave before it comes. Tried with the first, the middle and
 /// the last rank being late. A rank that the operating system kept from entering in time sees a short wait, so that
-/// only a wait that is short three times in a row counts.
+/// only a wait that is short with every delay counts.
 fn checked_barrier(comm: &SimpleCommunicator) -> Result<bool, ErrorClass> {
     let (rank, size) = (comm.rank(), comm.size());
     let mut right = true;
     for late in [0, size / 2, size - 1] {
         let mut waited = false;
-        for _ in 0..3 {
+        for delay in DELAYS {
             dissemination_barrier(comm);
             if rank == late {
-                thread::sleep(DELAY);
+                thread::sleep(delay);
             }
             let start = Instant::now();
             ffi::barrier(comm)?;
-            waited |= rank == late || start.elapsed() >= DELAY / 2;
+            let mine = rank == late || start.elapsed() >= delay / 2;
+            waited = all_agree(comm, mine);
+            if waited {
+                break;
+            }
         }
         right &= waited;
     }

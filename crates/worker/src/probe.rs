@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::Cell;
 use collrules_runner::wire::{Call, Event, Outcome};
 
 use crate::control::Control;
@@ -24,8 +23,8 @@ pub(crate) fn run(control: &Control, calls: &[Call]) -> Result<(), WorkerError> 
     let mut outcomes = Vec::with_capacity(calls.len());
     for (place, call) in calls.iter().enumerate() {
         let Some(Some(comm)) = comms.get(&call.ranks) else { continue };
-        let cell = Cell { collective: call.collective, ranks: call.ranks, bytes: call.bytes };
-        let mine = Operation::new(cell, comm)?.checked_call(comm, place as u64);
+        report(control, &Event::Calling { call: place });
+        let mine = Operation::new(call.cell(), comm)?.checked_call(comm, place as u64);
         let all = control.gather(call.ranks.0, mine);
         if control.is_root() {
             outcomes.push(outcome(&all));

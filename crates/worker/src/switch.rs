@@ -40,32 +40,33 @@ impl<'a> Switch<'a> {
         Ok(Self { tools, collective, defaults })
     }
 
-    /// Sets what a candidate needs, and everything else as it was, but for the algorithm: that is then the
-    /// builtin's. `make` makes the communicator.
+    /// Sets exactly what a candidate's rule line says, zeros included: what a site has set for forced algorithms has no
+    /// part in a rule. For the builtin everything is as it was, but that no algorithm is forced. `make` makes the
+    /// communicator.
     pub(crate) fn with<T>(&self, candidate: Candidate, make: impl FnOnce() -> T) -> Result<T, ToolsError> {
-        let choice = candidate.choice();
         self.reset()?;
-        let wanted = [
-            (ALGORITHM, u64::from(choice.algorithm)),
-            (SEGSIZE, choice.segsize),
+        if let Candidate::Tuned(choice) = candidate {
+            self.set(&[ALGORITHM], u64::from(choice.algorithm))?;
+            self.set(&[SEGSIZE], choice.segsize)?;
             // Which of the two counts depends on the collective; a rule line has but one.
-            (TREE_FANOUT, u64::from(choice.faninout)),
-            (CHAIN_FANOUT, u64::from(choice.faninout)),
-            (MAX_REQUESTS, u64::from(choice.max_requests)),
-        ];
-        for (parameter, value) in wanted.into_iter().filter(|(_, value)| *value != 0) {
-            let name = variable(self.collective, parameter);
-            let value = i32::try_from(value).map_err(|_| ToolsError::Missing(format!("{name} = {value}")))?;
-            // A collective has one of the two fan-outs or both.
-            let is_fanout = parameter == TREE_FANOUT || parameter == CHAIN_FANOUT;
-            if is_fanout && !self.defaults.iter().any(|(known, _)| *known == name) {
-                continue;
-            }
-            self.tools.set_int(&name, value)?;
+            self.set(&[TREE_FANOUT, CHAIN_FANOUT], u64::from(choice.faninout))?;
+            self.set(&[MAX_REQUESTS], u64::from(choice.max_requests))?;
         }
         let made = make();
         self.reset()?;
         Ok(made)
+    }
+
+    /// Sets those of the parameters that the collective has. A value other than 0 needs at least one of them.
+    fn set(&self, parameters: &[&str], value: u64) -> Result<(), ToolsError> {
+        let names: Vec<String> = parameters.iter().map(|parameter| variable(self.collective, parameter)).collect();
+        let known: Vec<&String> =
+            names.iter().filter(|name| self.defaults.iter().any(|(known, _)| known == *name)).collect();
+        if known.is_empty() && value != 0 {
+            return Err(ToolsError::Missing(names.join(" or ")));
+        }
+        let value = i32::try_from(value).map_err(|_| ToolsError::TooLarge { name: names.join(" or "), value })?;
+        known.into_iter().try_for_each(|name| self.tools.set_int(name, value))
     }
 
     fn reset(&self) -> Result<(), ToolsError> {

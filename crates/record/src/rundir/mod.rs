@@ -25,6 +25,8 @@ pub const SAMPLES: &str = "samples.csv";
 pub const FINDINGS: &str = "findings.json";
 /// The rules that Open MPI reads.
 pub const RULES: &str = "rules.conf";
+/// The same rules before it was shown, or where it is not so, that Open MPI obeys them.
+pub const UNPROVEN: &str = "rules.conf.unproven";
 /// Switches the rules on: a parameter file of Open MPI.
 pub const MCA_PARAMS: &str = "mca-params.conf";
 /// Switches the rules on: variables for a shell.
@@ -35,7 +37,7 @@ pub const TUNE: &str = "tune.conf";
 pub const REPORT: &str = "report.md";
 
 /// All files of a run directory.
-pub const FILES: [&str; 8] = [MANIFEST, SAMPLES, FINDINGS, RULES, MCA_PARAMS, ENVIRONMENT, TUNE, REPORT];
+pub const FILES: [&str; 9] = [MANIFEST, SAMPLES, FINDINGS, RULES, UNPROVEN, MCA_PARAMS, ENVIRONMENT, TUNE, REPORT];
 
 /// A directory with one campaign, or with what was derived from a foreign table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,6 +158,28 @@ impl RunDir {
             Ok(_) => Ok(path),
             Err(cause) => Err(RunDirError::Write { path, cause: cause_of(&cause) }),
         }
+    }
+
+    /// Gives a file of the directory another name, in place of what has that name.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), RunDirError> {
+        let path = self.file(to);
+        fs::rename(self.file(from), &path).map_err(|cause| RunDirError::Write { path, cause: cause_of(&cause) })
+    }
+
+    /// Removes the directory of a campaign that took no samples, so that its name is free again. What else is in the
+    /// directory stays, and then the directory does too.
+    pub fn discard(self) -> Result<(), RunDirError> {
+        let samples = self.samples()?;
+        if samples.text.lines().count() > samples::HEAD_LINES {
+            return Ok(());
+        }
+        for name in [SAMPLES, MANIFEST] {
+            let path = self.file(name);
+            fs::remove_file(&path).map_err(|cause| RunDirError::Write { path, cause: cause_of(&cause) })?;
+        }
+        // Fails where something else is in it.
+        let _ = fs::remove_dir(&self.path);
+        Ok(())
     }
 }
 

@@ -8,6 +8,9 @@ use super::error::{self, RunDirError};
 use crate::manifest::{FORMAT, FormatVersion};
 use crate::sample::{COLUMNS, Ended, EndedPoint, Row, WireRow};
 
+/// The line of the format and the line of the columns.
+pub(super) const HEAD_LINES: usize = 2;
+
 /// What the first line begins with; the format follows.
 const MARK: &str = "# collrules samples ";
 

@@ -33,7 +33,7 @@ fn manifest() -> Manifest {
             preset: BTreeMap::new(),
             clock_step: Seconds(1e-9),
         },
-        plan: Plan { cells: Vec::new(), launches: 1, schedule: Schedule::default(), seed: 7 },
+        plan: Plan { cells: Vec::new(), ranks: Ranks(2), launches: 1, schedule: Schedule::default(), seed: 7 },
     }
 }
 

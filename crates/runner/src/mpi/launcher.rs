@@ -1,5 +1,6 @@
 //! Finding mpirun and the worker, and putting the command together.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -69,15 +70,21 @@ impl Launcher {
         self.version
     }
 
+    /// The MCA parameters among the user's own options of mpirun, by name.
+    pub fn user_settings(&self) -> BTreeMap<String, String> {
+        let is_mca = |option: &str| matches!(option, "--mca" | "-mca" | "--gmca" | "-gmca");
+        let settings = self.arguments.windows(3).filter(|words| is_mca(&words[0]));
+        settings.map(|words| (words[1].clone(), words[2].clone())).collect()
+    }
+
     /// The command for a job; without a number of ranks, one that fills all slots.
     pub fn command(&self, ranks: Option<Ranks>, settings: &[(String, String)]) -> Vec<String> {
         let mut command = vec![self.mpirun.to_string_lossy().into_owned()];
         if let Some(ranks) = ranks {
             command.extend(["-np".to_owned(), ranks.to_string()]);
-            if self.oversubscribe && self.version.major < 5 {
+            if self.oversubscribe {
+                // 5.0 calls it deprecated, but its successor there excludes any --map-by of the user's.
                 command.push("--oversubscribe".to_owned());
-            } else if self.oversubscribe {
-                command.extend(["--map-by".to_owned(), ":OVERSUBSCRIBE".to_owned()]);
             }
         }
         for (key, value) in settings {

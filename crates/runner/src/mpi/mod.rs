@@ -45,9 +45,8 @@ impl MpiBackend {
     }
 
     fn measuring_command(&self, plan: &Plan) -> Vec<String> {
-        let ranks = plan.cells.iter().map(|planned| planned.cell.ranks).max().unwrap_or_default();
         // An empty file is no rules file: one that the site has set up would compete with the choices under test.
-        self.launcher.command(Some(ranks), &self.settings("/dev/null"))
+        self.launcher.command(Some(plan.ranks), &self.settings("/dev/null"))
     }
 }
 
@@ -110,11 +109,14 @@ impl Backend for MpiBackend {
         let ranks = calls.iter().map(|call| call.ranks).max().unwrap_or(Ranks(2));
         let command = self.launcher.command(Some(ranks), &self.settings(&rules.to_string_lossy()));
         let mut outcomes = None;
+        let mut doing = format!("loading {}", rules.display());
         self.launcher.converse(&command, Task::Probe(calls.to_vec()), &mut |event| {
-            if let Event::Probed(probed) = event {
-                outcomes = Some(probed);
+            match event {
+                Event::Calling { call } => doing = format!("calling {} under {}", calls[call].cell(), rules.display()),
+                Event::Probed(probed) => outcomes = Some(probed),
+                _ => {}
             }
-            Ok(format!("probing {}", rules.display()))
+            Ok(doing.clone())
         })?;
         let outcomes = outcomes.unwrap_or_default();
         if outcomes.len() == calls.len() {

@@ -1,7 +1,7 @@
 //! The Mann-Whitney test for unpaired samples.
 
-use super::normal_cdf;
 use super::ranks::ranks;
+use super::stratified::Score;
 
 /// Up to this many values on either side the exact distribution is used.
 const EXACT: usize = 20;
@@ -16,17 +16,43 @@ pub fn mann_whitney(x: &[f64], y: &[f64]) -> f64 {
     if x.is_empty() || y.is_empty() {
         return 1.0;
     }
+    let pairs = pairs(x, y);
+    if pairs.ties == 0.0 && x.len() <= EXACT && y.len() <= EXACT {
+        return exact_cdf(x.len(), y.len(), pairs.above as usize);
+    }
+    pairs.score().p_value()
+}
+
+/// The statistic of the same test, as a part of a stratified one.
+pub fn mann_whitney_score(x: &[f64], y: &[f64]) -> Score {
+    pairs(x, y).score()
+}
+
+/// Each value of one side against each of the other.
+struct Pairs {
+    n: f64,
+    m: f64,
+    /// The number of pairs in which the value of x is the larger one, ties counting one half.
+    above: f64,
+    ties: f64,
+}
+
+fn pairs(x: &[f64], y: &[f64]) -> Pairs {
     let both: Vec<f64> = x.iter().chain(y).copied().collect();
     let ranked = ranks(&both);
     let (n, m) = (x.len() as f64, y.len() as f64);
-    // The number of pairs in which the value of x is the larger one, ties counting one half.
     let above = ranked.ranks[..x.len()].iter().sum::<f64>() - n * (n + 1.0) / 2.0;
-    if ranked.ties == 0.0 && x.len() <= EXACT && y.len() <= EXACT {
-        return exact_cdf(x.len(), y.len(), above as usize);
+    Pairs { n, m, above, ties: ranked.ties }
+}
+
+impl Pairs {
+    fn score(&self) -> Score {
+        let Self { n, m, above, ties } = *self;
+        let all = n + m;
+        let shared = if ties == 0.0 { 0.0 } else { ties / (all * (all - 1.0)) };
+        let variance = n * m / 12.0 * (all + 1.0 - shared);
+        Score { excess: above - n * m / 2.0, deviation: variance.max(0.0).sqrt() }
     }
-    let all = n + m;
-    let variance = n * m / 12.0 * (all + 1.0 - ranked.ties / (all * (all - 1.0)));
-    normal_cdf((above - n * m / 2.0 + 0.5) / variance.max(0.0).sqrt())
 }
 
 /// `P(U <= u)`: the share of arrangements of n and m values with at most u inversions.

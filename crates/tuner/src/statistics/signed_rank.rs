@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use super::normal_cdf;
 use super::ranks::ranks;
+use super::stratified::Score;
 
 /// Up to this many differences the exact distribution is used.
 const EXACT: usize = 50;
@@ -15,22 +15,44 @@ const EXACT: usize = 50;
 /// correction of one half (Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, section 3.1).
 /// Without any difference there is no evidence, and the p value is 1. Differences have to be numbers.
 pub fn signed_rank(differences: &[f64]) -> f64 {
-    let nonzero: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
-    let count = nonzero.len();
-    if count == 0 {
+    let sum = rank_sum(differences);
+    if sum.count == 0 {
         return 1.0;
     }
+    if sum.ties == 0.0 && sum.count <= EXACT {
+        // Ranks without ties are whole numbers.
+        return exact_cdf(sum.count)[sum.positive as usize];
+    }
+    sum.score().p_value()
+}
+
+/// The statistic of the same test, as a part of a stratified one.
+pub fn signed_rank_score(differences: &[f64]) -> Score {
+    rank_sum(differences).score()
+}
+
+/// The ranks of the differences above 0.
+struct RankSum {
+    /// Differences other than 0.
+    count: usize,
+    positive: f64,
+    ties: f64,
+}
+
+fn rank_sum(differences: &[f64]) -> RankSum {
+    let nonzero: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
     let sizes: Vec<f64> = nonzero.iter().map(|d| d.abs()).collect();
     let ranked = ranks(&sizes);
-    let positive: f64 = nonzero.iter().zip(&ranked.ranks).filter(|(d, _)| **d > 0.0).map(|(_, rank)| rank).sum();
-    if ranked.ties == 0.0 && count <= EXACT {
-        // Ranks without ties are whole numbers.
-        return exact_cdf(count)[positive as usize];
+    let positive = nonzero.iter().zip(&ranked.ranks).filter(|(d, _)| **d > 0.0).map(|(_, rank)| rank).sum();
+    RankSum { count: nonzero.len(), positive, ties: ranked.ties }
+}
+
+impl RankSum {
+    fn score(&self) -> Score {
+        let n = self.count as f64;
+        let variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - self.ties / 48.0;
+        Score { excess: self.positive - n * (n + 1.0) / 4.0, deviation: variance.sqrt() }
     }
-    let n = count as f64;
-    let mean = n * (n + 1.0) / 4.0;
-    let variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - ranked.ties / 48.0;
-    normal_cdf((positive - mean + 0.5) / variance.sqrt())
 }
 
 /// `P(W <= w)` for w in `0..=n(n+1)/2`, W being the sum of a random subset of the ranks `1..=n`.

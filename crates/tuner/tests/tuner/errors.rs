@@ -5,7 +5,7 @@ use collrules_record::{Candidate, Cell};
 use collrules_rules::{Collective, Release};
 use collrules_tuner::{Observations, TunerError, analyze};
 
-use crate::campaign::{Campaign, cell, plain, remarked, replacement};
+use crate::campaign::{Campaign, cell, plain, remarked, replacement, why_kept};
 
 const AT: fn() -> Cell = || cell(Collective::Bcast, 4, 8);
 
@@ -45,20 +45,104 @@ fn what_is_wrong_is_named() {
 }
 
 #[test]
-fn a_run_without_samples_has_no_cells() {
-    let campaign = Campaign::new(1, 0.0);
-    let findings = campaign.analyze();
-    assert!(findings.cells.is_empty() && findings.table.is_empty());
+fn a_run_without_samples_is_an_error() {
+    let mut campaign = Campaign::new(1, 0.0);
+    let refused = |campaign: &Campaign| {
+        let observations = Observations::from_samples(campaign.text()).unwrap();
+        analyze(&observations, Release::V4_1, Criteria::default(), "x").expect_err("no samples")
+    };
+    assert!(matches!(refused(&campaign), TunerError::NoSamples { left_out: 0 }));
+    assert_eq!(refused(&campaign).to_string(), "there are no timings to decide on");
+    campaign.sample(AT(), Candidate::Builtin, (0, 0, 0), 0.0);
+    assert!(refused(&campaign).to_string().contains(": the only one was left out because it is zero"));
+    campaign.sample(AT(), plain(6), (0, 0, 0), -1.0);
+    assert!(refused(&campaign).to_string().contains(": all 2 were left out because they are zero"));
+    // That everything failed is a result.
+    campaign.end(AT(), Candidate::Builtin, "disqualified: wrong data");
+    assert!(remarked(&campaign.analyze(), "failed on 4 ranks at 8B"));
 }
 
 #[test]
-fn a_torn_last_line_is_left_out() {
+fn a_last_line_without_its_end_is_a_line() {
     let text = good().text().to_owned();
-    for keep in 1..40 {
-        let torn = &text[..text.len() - keep];
-        let count = Observations::from_samples(torn).unwrap().len();
-        assert_eq!(count, if keep == 1 { 96 } else { 95 }, "{keep} bytes torn off");
+    assert_eq!(Observations::from_samples(text.trim_end()).unwrap().len(), 96);
+}
+
+#[test]
+fn launches_without_timings_are_remarked() {
+    let expecting = |campaign: &Campaign, launches| {
+        let observations = Observations::from_samples(campaign.text()).unwrap().expecting(launches);
+        analyze(&observations, Release::V4_1, Criteria::default(), "x").unwrap()
+    };
+    let mut campaign = good();
+    assert!(!remarked(&expecting(&campaign, 2), "launch"));
+    assert!(remarked(&expecting(&campaign, 3), "Only 2 of 3 launches have timings,"));
+    // Where nothing is left to measure there are no further launches.
+    campaign.end(AT(), plain(6), "dropped: beaten");
+    assert!(!remarked(&expecting(&campaign, 3), "launch"));
+}
+
+#[test]
+fn cells_with_fewer_launches_than_others_are_remarked() {
+    let mut campaign = good();
+    let short = |bytes| cell(Collective::Bcast, 4, bytes);
+    let time = |campaign: &mut Campaign, at| {
+        for visit in 0..8 {
+            campaign.sample(at, Candidate::Builtin, (0, visit, 0), 1e-5);
+            campaign.sample(at, plain(6), (0, visit, 0), 1.1e-5);
+        }
+    };
+    time(&mut campaign, short(64));
+    assert!(remarked(
+        &campaign.analyze(),
+        "A launch was cut short: 1 cell was measured in fewer launches than others."
+    ));
+    time(&mut campaign, short(128));
+    assert!(remarked(&campaign.analyze(), "A launch was cut short: 2 cells were measured in fewer launches"));
+    for bytes in [64, 128] {
+        campaign.end(short(bytes), plain(6), "dropped: beaten");
     }
+    assert!(!remarked(&campaign.analyze(), "cut short"), "what was beaten is not measured again");
+}
+
+/// Clearly faster than the builtin in the launch before it was dropped, and then never timed again.
+#[test]
+fn a_candidate_that_later_launches_left_out_does_not_win() {
+    let mut campaign = good();
+    for visit in 0..8 {
+        campaign.sample(AT(), plain(3), (0, 100 + visit, 0), 2e-6);
+        campaign.sample(AT(), Candidate::Builtin, (0, 100 + visit, 0), 1e-5);
+    }
+    let findings = campaign.analyze();
+    assert_eq!(replacement(&findings, AT()), Some(plain(6)));
+    let mut campaign = Campaign::new(1, 0.01);
+    campaign.time(AT(), &[(Candidate::Builtin, 10.0)]);
+    for visit in 0..8 {
+        campaign.sample(AT(), plain(3), (0, visit, 0), 2e-6);
+    }
+    campaign.end(AT(), plain(3), "dropped: beaten");
+    assert_eq!(why_kept(&campaign.analyze(), AT()), "not timed in every launch");
+}
+
+#[test]
+fn remarks_count_in_singular_and_plural() {
+    let mut campaign = good();
+    let few = |campaign: &mut Campaign, bytes| {
+        for visit in 0..4 {
+            campaign.sample(cell(Collective::Bcast, 4, bytes), Candidate::Builtin, (visit % 2, visit, 0), 1e-5);
+            campaign.sample(cell(Collective::Bcast, 4, bytes), plain(6), (visit % 2, visit, 0), 0.5e-5);
+        }
+    };
+    few(&mut campaign, 64);
+    let one = "Of 2 comparisons in which a candidate seems to gain at least 3%, 1 rests on fewer than 6 visits, and no \
+               test is possible; it keeps the builtin";
+    assert!(remarked(&campaign.analyze(), one));
+    few(&mut campaign, 128);
+    let two = "Of 3 comparisons in which a candidate seems to gain at least 3%, 2 rest on fewer than 6 visits, and no \
+               test is possible; they keep the builtin";
+    assert!(remarked(&campaign.analyze(), two));
+    campaign.sample(AT(), plain(6), (0, 0, 0), 0.0);
+    assert!(remarked(&campaign.analyze(), "1 timing was left out because it is zero"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod campaign;
+mod common;
 mod constraints;
 mod crossovers;
 mod errors;

@@ -30,6 +30,34 @@ fn pure_noise_makes_no_more_rules_than_the_error_rate() {
     assert!(share <= criteria.error_rate + 3.0 * sigma, "{wrong} of {campaigns} campaigns made rules");
 }
 
+/// Two sizes at each communicator size: few enough that the means of some candidates gain by chance more than the
+/// threshold, and lose nowhere, so that the test over both sizes is all that is in the way.
+#[test]
+fn pure_noise_makes_no_more_common_choices_than_the_error_rate() {
+    let campaigns = 200;
+    let criteria = Criteria::default();
+    let mut wrong = 0;
+    let mut tempting = 0;
+    for seed in 0..campaigns {
+        let mut campaign = Campaign::new(seed, 0.2);
+        campaign.round_noise = 0.3;
+        campaign.visit_noise = 0.1;
+        for ranks in 2..12 {
+            for bytes in [8, 4096] {
+                let times: Vec<_> = (0..4).map(|id| (Candidate::of(Choice::plain(id)), 10.0)).collect();
+                campaign.time(cell(Collective::Scatter, ranks, bytes), &times);
+            }
+        }
+        wrong += u32::from(!campaign.analyze_with(Release::V4_1, criteria).table.is_empty());
+        let credulous = Criteria { error_rate: 1.0, ..criteria };
+        tempting += u32::from(!campaign.analyze_with(Release::V4_1, credulous).table.is_empty());
+    }
+    let share = f64::from(wrong) / campaigns as f64;
+    let sigma = (criteria.error_rate * (1.0 - criteria.error_rate) / campaigns as f64).sqrt();
+    assert!(share <= criteria.error_rate + 3.0 * sigma, "{wrong} of {campaigns} campaigns made rules");
+    assert!(f64::from(tempting) > 0.9 * campaigns as f64, "{tempting} of {campaigns} would have without a test");
+}
+
 #[test]
 fn a_winner_by_ten_per_cent_is_found() {
     let campaigns = 50;

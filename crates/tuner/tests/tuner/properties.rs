@@ -26,7 +26,7 @@ type Points = (Cell, Vec<(Candidate, f64)>, Option<Candidate>);
 
 fn points() -> impl Strategy<Value = Vec<Points>> {
     let times = prop::collection::vec((a_candidate(), 1.0f64..4.0), 0..6);
-    prop::collection::vec((a_cell(), times, prop::option::of(a_candidate())), 0..8)
+    prop::collection::vec((a_cell(), times, prop::option::of(a_candidate())), 1..8)
 }
 
 proptest! {

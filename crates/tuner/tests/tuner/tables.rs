@@ -8,7 +8,7 @@ use collrules_record::findings::{Findings, Statistic};
 use collrules_record::import::{Timing, timing_table};
 use collrules_record::{Cell, Seconds};
 use collrules_rules::{Choice, Collective, Release, hazard};
-use collrules_tuner::{Observations, analyze};
+use collrules_tuner::{Observations, TunerError, analyze};
 
 use crate::campaign::{cell, finding, plain, remarked, replacement, rules, why_kept};
 
@@ -72,10 +72,39 @@ fn launches_enough_for_a_test_are_tested() {
 }
 
 #[test]
-fn no_timings_make_no_findings() {
-    let findings = findings(&[]);
-    assert!(findings.cells.is_empty() && findings.remarks.is_empty());
-    assert_eq!(rules(&findings, Collective::Bcast, 4), [(0, Choice::BUILTIN)]);
+fn no_timings_are_an_error() {
+    let observations = Observations::from_timings(&[]).unwrap();
+    let refused = analyze(&observations, Release::V4_1, Default::default(), "a table");
+    assert!(matches!(refused, Err(TunerError::NoSamples { left_out: 0 })));
+}
+
+/// Scatter on 4 ranks at 8 B and 16 B: builtin times over one candidate's, which is timed at 1 us in each launch.
+fn scatter(gains: [&[f64]; 2]) -> Choice {
+    let mut table = Vec::new();
+    for (bytes, gains) in [8, 16].into_iter().zip(gains) {
+        let at = cell(Collective::Scatter, 4, bytes);
+        table.extend(timings(at, Candidate::Builtin, gains));
+        table.extend(timings(at, plain(1), &vec![1.0; gains.len()]));
+    }
+    rules(&findings(&table), Collective::Scatter, 4)[0].1
+}
+
+#[test]
+fn without_a_test_the_mean_over_sizes_has_to_gain_twenty_per_cent_in_every_launch() {
+    let (first, builtin) = (Choice::plain(1), Choice::BUILTIN);
+    assert_eq!(scatter([&[1.5], &[1.0]]), first, "1.22 in the mean");
+    assert_eq!(scatter([&[1.4], &[1.0]]), builtin, "1.18 in the mean, although one size alone would do");
+    assert_eq!(scatter([&[1.9], &[0.95]]), builtin, "slower at one size");
+    assert_eq!(scatter([&[1.5, 1.5], &[1.0, 1.0]]), first);
+    assert_eq!(scatter([&[1.9, 1.3], &[1.2, 1.0]]), builtin, "1.14 in the second launch");
+}
+
+#[test]
+fn with_launches_enough_the_sizes_are_tested_together() {
+    let better = [1.10, 1.11, 1.12, 1.13, 1.14, 1.15];
+    assert_eq!(scatter([&better, &[1.001; 6]]), Choice::plain(1));
+    let mixed = [1.30, 0.80, 1.31, 0.81, 1.29, 1.31];
+    assert_eq!(scatter([&mixed, &[1.001, 0.999, 1.0, 1.001, 0.999, 1.0]]), Choice::BUILTIN);
 }
 
 /// The tables of the repository, or none where this crate was taken out of it.

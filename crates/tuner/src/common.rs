@@ -1,0 +1,143 @@
+//! One choice for all message sizes of a communicator size, where the sizes have to share one.
+//!
+//! Such a choice replaces the builtin at every size, so that it is judged over all of them: what convinces at one size
+//! alone does not convince for the others.
+
+use std::collections::BTreeMap;
+
+use collrules_record::Ranks;
+use collrules_record::findings::{Criteria, PointFinding, Statistic};
+use collrules_rules::metric::{Metric, metric};
+use collrules_rules::{Choice, Collective, Release};
+
+use crate::statistics::{Score, adjust, stratified};
+use crate::verdict::{JudgedCell, JudgedPoint, complexity, resolved};
+
+/// A collective on so many ranks.
+pub(crate) type Block = (Collective, Ranks);
+
+/// Whether all message sizes of a communicator size have to share one choice.
+///
+/// So it is where the lookup does not see the message size, and for scatter and gather: MPI lets ranks pass other
+/// counts there where they are not significant, so that a threshold would make ranks of one call run different
+/// algorithms, and a range left to the builtin is such a threshold too.
+pub(crate) fn one_choice(release: Release, cell: &JudgedCell) -> bool {
+    let (collective, ranks) = (cell.cell.collective, cell.cell.ranks);
+    let blind = matches!(metric(release, collective, ranks), Metric::CountFree | Metric::None);
+    blind || matches!(collective, Collective::Scatter | Collective::Gather)
+}
+
+/// The choices that sizes share, for every block in which they have to, the builtin where nothing is good enough.
+///
+/// A single cell has its verdict. Several cells have the candidate with the largest geometric mean gain, the plainest
+/// where means are equal, among those that meet the criteria as a whole. The tests of all blocks make a family of their
+/// own for the error rate, since each of them stands for one decision.
+pub(crate) fn common_choices(
+    cells: &[JudgedCell],
+    statistic: Statistic,
+    release: Release,
+    criteria: Criteria,
+) -> BTreeMap<Block, Choice> {
+    let mut choices = BTreeMap::new();
+    let mut rivals = Vec::new();
+    for cells in cells.chunk_by(|a, b| block(a) == block(b)).filter(|cells| one_choice(release, &cells[0])) {
+        choices.insert(block(&cells[0]), if cells.len() == 1 { cells[0].choice() } else { Choice::BUILTIN });
+        if cells.len() > 1 {
+            rivals.extend(rivals_of(cells, criteria));
+        }
+    }
+    let p_values: Vec<f64> = rivals.iter().filter_map(|rival| rival.p_value).collect();
+    let mut q_values = adjust(&p_values).into_iter();
+    let mut best: BTreeMap<Block, Rival> = BTreeMap::new();
+    for rival in rivals {
+        let q_value = rival.p_value.and_then(|_| q_values.next());
+        let better = best.get(&rival.block).is_none_or(|best| rival.log_gain > best.log_gain);
+        if better && rival.convinces(q_value, statistic, criteria) {
+            best.insert(rival.block, rival);
+        }
+    }
+    choices.extend(best.into_iter().map(|(block, rival)| (block, rival.choice)));
+    choices
+}
+
+fn block(cell: &JudgedCell) -> Block {
+    (cell.cell.collective, cell.cell.ranks)
+}
+
+/// A candidate that was compared with the builtin in every cell of a block, and in every launch.
+struct Rival {
+    block: Block,
+    choice: Choice,
+    /// The mean of the log gains, gains that the clock cannot tell counting as none.
+    log_gain: f64,
+    /// The mean of the log gains in the launch in which it is smallest.
+    least_launch: f64,
+    /// Of the test over all cells; missing where a cell has too few visits.
+    p_value: Option<f64>,
+    /// Whether it is slower than the builtin in a cell.
+    slower: bool,
+    barred: bool,
+}
+
+/// The rivals of a block from plain to elaborate.
+fn rivals_of(cells: &[JudgedCell], criteria: Criteria) -> Vec<Rival> {
+    let mut candidates: Vec<_> = cells[0].points.iter().map(|point| point.finding.candidate).collect();
+    candidates.sort_unstable_by_key(|candidate| complexity(candidate.choice()));
+    let points = |candidate| cells.iter().map(|cell| cell.judged(candidate)).collect::<Option<Vec<_>>>();
+    candidates.into_iter().filter_map(|candidate| Rival::new(block(&cells[0]), &points(candidate)?, criteria)).collect()
+}
+
+impl Rival {
+    /// `points` are those of one candidate, one for each cell.
+    fn new(block: Block, points: &[&JudgedPoint], criteria: Criteria) -> Option<Self> {
+        let first = points.first()?;
+        let mut log_gains = Vec::with_capacity(points.len());
+        let mut slower = false;
+        for JudgedPoint { finding, basis, .. } in points {
+            let gain = finding.gain.filter(|_| basis.every_launch)?;
+            let told = gain.point <= 1.0 || resolved(&finding.time, &gain, criteria);
+            log_gains.push(if told { gain.point.ln() } else { 0.0 });
+            slower |= is_slower(finding, criteria);
+        }
+        // A launch that was cut short has some of the cells only, and still has to agree.
+        let mut launches: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for (launch, log_gain) in points.iter().flat_map(|point| &point.basis.launches) {
+            launches.entry(*launch).or_default().push(*log_gain);
+        }
+        let scores: Option<Vec<Score>> = points.iter().map(|point| point.basis.score).collect();
+        Some(Self {
+            block,
+            choice: first.finding.candidate.choice(),
+            log_gain: mean(&log_gains),
+            least_launch: launches.values().map(|gains| mean(gains)).min_by(f64::total_cmp)?,
+            p_value: scores.map(|scores| stratified(&scores)),
+            slower,
+            barred: first.bar.is_some(),
+        })
+    }
+
+    /// Whether it may replace the builtin in the whole block.
+    ///
+    /// It must not be slower anywhere, and the geometric mean of its gains has to reach the threshold. The test over
+    /// all cells has to say that it is faster, and the mean has to in every launch; for a table of averages without
+    /// enough launches for a test the mean has to reach what is asked for instead in each of them.
+    fn convinces(&self, q_value: Option<f64>, statistic: Statistic, criteria: Criteria) -> bool {
+        let shown = match (q_value, statistic) {
+            (Some(q_value), _) => q_value <= criteria.error_rate && self.least_launch > 0.0,
+            (None, Statistic::RankAverage) => self.least_launch.exp() >= 1.0 + criteria.untested_gain,
+            (None, Statistic::RankMaximum) => false,
+        };
+        shown && !self.slower && !self.barred && self.log_gain.exp() >= 1.0 + criteria.min_gain
+    }
+}
+
+/// Slower is a gain below the inverse of the threshold, or an interval wholly below 1.
+fn is_slower(finding: &PointFinding, criteria: Criteria) -> bool {
+    finding
+        .gain
+        .is_some_and(|gain| gain.point < 1.0 / (1.0 + criteria.min_gain) || gain.high.is_some_and(|high| high < 1.0))
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
