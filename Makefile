@@ -43,6 +43,7 @@ test: setup-tests
 	$(CARGO) test --workspace
 	$(CARGO) build --workspace --benches
 
+# The fuzz targets are type-checked only: the fuzzer's own library is left out, and with it the need of a C++ compiler.
 # The build without the mpi feature must not reach for MPI or libclang, not even through a dependency.
 check: setup
 	$(CARGO) fmt --all --check
@@ -51,4 +52,5 @@ check: setup
 	@if $(CARGO) tree --package collrules --no-default-features --edges normal,build --prefix none | \
 	    grep -E '^(mpi|mpi-sys|clang-sys|bindgen) '; then \
 	    echo 'the build without the mpi feature depends on the crates above' >&2; exit 1; fi
+	CUSTOM_LIBFUZZER_PATH=$(CURDIR)/fuzz/none.a $(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir $(TARGET)/fuzz
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps

@@ -7,10 +7,14 @@ use std::hint::black_box;
 
 use collrules_record::findings::Criteria;
 use collrules_record::sample::COLUMNS;
+use collrules_rules::behaviour::Behaviour;
+use collrules_rules::call::Distribution;
 use collrules_rules::classic::{self, ClassicFile, Notes};
+use collrules_rules::emit::{self, Target, TargetFormat};
+use collrules_rules::file::load;
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
-use collrules_rules::{Choice, Collective, Release, RuleTable};
+use collrules_rules::{Choice, Collective, Ranks, Release, RuleTable};
 use collrules_tuner::Observations;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
@@ -48,6 +52,33 @@ fn rules(criterion: &mut Criterion) {
     });
 }
 
+/// A million rules, as each format has them, beside what serde_json makes of the same text.
+fn large_files(criterion: &mut Criterion) {
+    let table = table(1000, 1000);
+    let newest = Behaviour::latest(Release::V6_0);
+    let classic = emit::write(&table, &Notes::default(), &Target::new(TargetFormat::Classic, [])).expect("no hazards");
+    let json = emit::write(&table, &Notes::default(), &Target::all(TargetFormat::Json)).expect("no hazards");
+    for (name, text) in [("classic", &classic), ("JSON", &json)] {
+        let mut group = criterion.benchmark_group(format!("a {name} file of 1 000 000 rules"));
+        group.sample_size(10).throughput(Throughput::Bytes(text.len() as u64));
+        group.bench_function("load", |bencher| bencher.iter(|| load(black_box(text.as_bytes()), &newest)));
+        if name == "JSON" {
+            group.bench_function("load by serde_json, for comparison", |bencher| {
+                bencher.iter(|| serde_json::from_str::<serde_json::Value>(black_box(text)));
+            });
+        }
+        group.finish();
+        let loaded = load(text.as_bytes(), &newest).into_accepted().expect("accepted");
+        let mut bytes = 0;
+        criterion.bench_function(&format!("lookup in one block of it ({name})"), |bencher| {
+            bencher.iter(|| {
+                bytes = (bytes + 7919) % 1_000_000;
+                loaded.serve(Collective::Bcast, black_box(Ranks(102)), bytes, Distribution::Any)
+            });
+        });
+    }
+}
+
 /// Samples of bcast on 8 ranks: 20 sizes, 10 candidates, so many rounds in visits of three.
 fn samples(rounds: u32) -> String {
     let mut text = format!("# collrules samples 1.0\n{}\n", COLUMNS.join(","));
@@ -80,5 +111,5 @@ fn analysis(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, rules, analysis);
+criterion_group!(benches, rules, large_files, analysis);
 criterion_main!(benches);

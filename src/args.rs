@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use collrules_record::units::{Bytes, Ranks, Seconds};
-use collrules_rules::{Collective, Release};
+use collrules_rules::emit::TargetFormat;
+use collrules_rules::{Behaviour, Collective, Distribution, Release};
 
 /// Tunes Open MPI's coll/tuned: measures every algorithm of a collective on this cluster, writes the rules file that
 /// makes Open MPI pick the right one, and shows that it does.
@@ -16,8 +17,9 @@ pub(crate) struct Args {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 2 the command line makes no sense; 3 an input is missing or unusable; 4 the environment does not \
-serve (no mpirun, a worker that does not start, an unknown Open MPI, too few slots); 5 measuring ended before its time, \
+Exit codes: 0 done; 1 a checked file has problems, or compared files differ; 2 the command line makes no sense; 3 an \
+input is missing or unusable; 4 the environment does not serve (no mpirun, a worker that does not start, an unknown \
+Open MPI, too few slots); 5 measuring ended before its time, \
 what was measured is kept; 6 an output cannot be written or is already there; 7 Open MPI does not obey the rules file";
 
 #[derive(Debug, Subcommand)]
@@ -28,6 +30,14 @@ pub(crate) enum Command {
     Analyze(Analyze),
     /// Show whether the Open MPI in use accepts a rules file and serves calls by the rules meant for them
     Verify(Verify),
+    /// Show everything that is wrong with rules files, or might surprise, in any release
+    Check(Check),
+    /// Say which line of a rules file decides a call in each release, and what runs; without --op, show the whole file
+    Explain(Explain),
+    /// Write what a rules file means in another format, and say what that loses
+    Convert(Convert),
+    /// Show the calls that two rules files decide differently
+    Diff(Diff),
 }
 
 #[derive(Debug, clap::Args)]
@@ -167,6 +177,113 @@ pub(crate) struct Verify {
     pub(crate) scratch: PathBuf,
     #[command(flatten)]
     pub(crate) launch: Launch,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit code: 0 if nothing is as bad as what --deny says (errors), 1 if something is, 3 if a file \
+cannot be read."
+)]
+pub(crate) struct Check {
+    /// Rules files of any format; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Release, or version, that shall read them; may be repeated. What one of these rejects is an error
+    /// [default: all that differ, and an older one need not know the format]
+    #[arg(long, value_name = "RELEASE", value_delimiter = ',')]
+    pub(crate) release: Vec<Behaviour>,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// What else is not put up with beside errors
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) deny: Option<Deny>,
+}
+
+/// What makes a check fail beside errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Deny {
+    /// Warnings
+    Warnings,
+    /// Warnings and notes
+    Notes,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Explain {
+    /// The rules file, of any format
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The collective that is called [default: show the whole file]
+    #[arg(long, value_name = "NAME", requires = "np")]
+    pub(crate) op: Option<Collective>,
+    /// Size of the communicator
+    #[arg(long, value_name = "N", requires = "op")]
+    pub(crate) np: Option<Ranks>,
+    /// What the caller passes, as benchmarks print it: the block of one rank for scatter
+    #[arg(long, value_name = "SIZE", requires = "op")]
+    pub(crate) size: Option<Bytes>,
+    /// Release, or version, to explain; may be repeated [default: all that differ]
+    #[arg(long, value_name = "RELEASE")]
+    pub(crate) release: Vec<Behaviour>,
+    /// Size of the datatype in bytes
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "op")]
+    pub(crate) type_size: u64,
+    /// See the call as a rank other than the root
+    #[arg(long, requires = "op")]
+    pub(crate) not_root: bool,
+    /// The caller passes MPI_IN_PLACE
+    #[arg(long, requires = "op")]
+    pub(crate) in_place: bool,
+    /// The operation does not commute
+    #[arg(long, requires = "op")]
+    pub(crate) non_commutative: bool,
+    /// How the communicator lies on nodes: any, one-per-node, single-node
+    #[arg(long, value_name = "HOW", default_value = "any", requires = "op", value_parser = distribution)]
+    pub(crate) distribution: Distribution,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Convert {
+    /// The rules file, of any format
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Format to write: classic (every release), v2 (4.1.8, 5.0.7, 6.0), json (6.0)
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: TargetFormat,
+    /// Release, or version, whose reading of the file is what it means [default: the newest that accepts it, if all
+    /// others that accept it read it alike]
+    #[arg(long, value_name = "RELEASE")]
+    pub(crate) release: Option<Behaviour>,
+    /// File to write, which must not exist [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Diff {
+    /// A rules file, of any format
+    #[arg(value_name = "A")]
+    pub(crate) left: PathBuf,
+    /// Another
+    #[arg(value_name = "B")]
+    pub(crate) right: PathBuf,
+    /// Release, or version, to compare for; may be repeated [default: all that differ and take both files]
+    #[arg(long, value_name = "RELEASE")]
+    pub(crate) release: Vec<Behaviour>,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn distribution(text: &str) -> Result<Distribution, String> {
+    let named = |distribution: &Distribution| distribution.name() == text;
+    Distribution::ALL.into_iter().find(named).ok_or_else(|| {
+        format!("`{text}` is no distribution; known are {}", Distribution::ALL.map(Distribution::name).join(", "))
+    })
 }
 
 /// Message sizes as the user names them.

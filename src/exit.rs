@@ -6,6 +6,10 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
+    /// Everything went well.
+    Done = 0,
+    /// A checked file has problems, or compared files differ.
+    Problems = 1,
     /// The command line makes no sense; clap exits with this by itself.
     Usage = 2,
     /// An input file or directory is missing or unusable.

@@ -8,6 +8,7 @@ use collrules_record::import::ImportError;
 use collrules_record::rundir::RunDirError;
 use collrules_rules::Collective;
 use collrules_rules::classic::{EmitError, Rejection};
+use collrules_rules::convert::Ambiguity;
 use collrules_rules::deploy::Inexpressible;
 use collrules_runner::RunnerError;
 use collrules_runner::proof::Proof;
@@ -54,6 +55,15 @@ pub(crate) enum Failure {
     /// Open MPI would reject the file as a whole.
     #[error("Open MPI would reject {} as a whole: {cause}", path.display())]
     Rejected { path: PathBuf, cause: Rejection },
+    /// No release has the file in force.
+    #[error("Open MPI does not take {}:\n  {}", path.display(), reasons.join("\n  "))]
+    NotInForce { path: PathBuf, reasons: Vec<String> },
+    /// A file that releases read differently.
+    #[error("{}: {ambiguity}; say with --release whose reading is meant", path.display())]
+    Ambiguous { path: PathBuf, ambiguity: Box<Ambiguity> },
+    /// A file cannot be written.
+    #[error("cannot write {}: {cause}", path.display())]
+    Write { path: PathBuf, cause: std::io::Error },
     /// A file with rules for a collective that no probe can call.
     #[error("{} has rules for {collective}, which cannot be called yet to see whether they are obeyed", path.display())]
     Unverifiable { path: PathBuf, collective: Collective },
@@ -96,11 +106,13 @@ impl Failure {
             | Self::Open { .. }
             | Self::Analysis { .. }
             | Self::Rejected { .. }
+            | Self::NotInForce { .. }
+            | Self::Ambiguous { .. }
             | Self::Unverifiable { .. } => Exit::Input,
             Self::Runner(RunnerError::Record(error)) | Self::Record(error) if is_input(error) => Exit::Input,
             Self::Runner(RunnerError::Rules { .. }) => Exit::Input,
             Self::Runner(RunnerError::Record(_) | RunnerError::Scratch { .. }) | Self::Record(_) => Exit::Output,
-            Self::Emit(_) | Self::Settings(_) | Self::Json(_) | Self::Stdout(_) => Exit::Output,
+            Self::Emit(_) | Self::Write { .. } | Self::Settings(_) | Self::Json(_) | Self::Stdout(_) => Exit::Output,
             Self::Runner(RunnerError::JobDied { .. } | RunnerError::JobHung { .. }) => Exit::Incomplete,
             Self::Runner(_) => Exit::Environment,
             Self::Incomplete { .. } => Exit::Incomplete,

@@ -12,15 +12,21 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Args, Command};
+use crate::exit::Exit;
 
 fn main() -> ExitCode {
+    let done = |()| Exit::Done;
     let result = match Args::parse().command {
-        Command::Tune(tune) => cmd::tune::run(&tune),
-        Command::Analyze(analyze) => cmd::analyze::run(&analyze),
-        Command::Verify(verify) => cmd::verify::run(&verify),
+        Command::Tune(tune) => cmd::tune::run(&tune).map(done),
+        Command::Analyze(analyze) => cmd::analyze::run(&analyze).map(done),
+        Command::Verify(verify) => cmd::verify::run(&verify).map(done),
+        Command::Check(check) => cmd::check::run(&check),
+        Command::Explain(explain) => cmd::explain::run(&explain).map(done),
+        Command::Convert(convert) => cmd::convert::run(&convert).map(done),
+        Command::Diff(diff) => cmd::diff::run(&diff),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(exit) => exit.into(),
         Err(failure) => failure.tell(),
     }
 }

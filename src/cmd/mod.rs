@@ -1,8 +1,13 @@
 //! The subcommands, one file each.
 
 pub(crate) mod analyze;
+pub(crate) mod check;
 mod conclude;
+pub(crate) mod convert;
+pub(crate) mod diff;
+pub(crate) mod explain;
 mod remarks;
+mod source;
 mod start;
 pub(crate) mod tune;
 pub(crate) mod verify;

@@ -4,6 +4,8 @@
 
 mod analyze;
 mod bad_input;
+mod check;
+mod files;
 mod simulated;
 mod support;
 

@@ -1,9 +1,9 @@
 //! What two tables, or two files, decide differently.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::call::Distribution;
 use crate::choice::Choice;
@@ -46,10 +46,15 @@ pub struct Difference {
 pub struct FileDifference {
     /// The communicators; [`Distribution::Any`] stands for those of no particular distribution, and for all of them
     /// where neither file asks for one.
+    #[serde(serialize_with = "distribution_name")]
     pub distribution: Distribution,
     /// What differs.
     #[serde(flatten)]
     pub difference: Difference,
+}
+
+pub(crate) fn distribution_name<S: Serializer>(on: &Distribution, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(on.name())
 }
 
 impl fmt::Display for ByteRange {
@@ -84,12 +89,13 @@ impl Difference {
 ///
 /// Takes time linear in the size of both tables, each block counted once for every block of the other that it overlaps.
 pub fn tables(left: &RuleTable, right: &RuleTable) -> Vec<Difference> {
-    let of = |table: &RuleTable, collective| table.collectives().find(|(own, _)| *own == collective).map(|(_, s)| s.clone());
-    let ruled = left.collectives().chain(right.collectives()).map(|(collective, _)| collective);
+    let builtin = all_builtin();
+    let [left, right] = [left, right].map(|table| table.collectives().collect::<BTreeMap<_, _>>());
+    let ruled: BTreeSet<Collective> = left.keys().chain(right.keys()).copied().collect();
     let mut differences = Vec::new();
-    for collective in ruled.collect::<BTreeSet<_>>() {
-        let [left, right] = [left, right].map(|table| of(table, collective).unwrap_or_else(all_builtin));
-        ranks(collective, &left, &right, &mut differences);
+    for collective in ruled {
+        let [left, right] = [&left, &right].map(|table| table.get(&collective).copied().unwrap_or(&builtin));
+        ranks(collective, left, right, &mut differences);
     }
     differences
 }
@@ -100,7 +106,7 @@ type Cells = Vec<(ByteRange, Choice, Choice)>;
 fn ranks(collective: Collective, left: &RankSteps, right: &RankSteps, differences: &mut Vec<Difference>) {
     let mut open: Option<(RankRange, Cells)> = None;
     let mut close = |open: &mut Option<(RankRange, Cells)>| {
-        for (ranks, cells) in open.take() {
+        if let Some((ranks, cells)) = open.take() {
             let difference = |(sizes, left, right)| Difference { collective, ranks, sizes, left, right };
             differences.extend(cells.into_iter().map(difference));
         }
@@ -177,7 +183,10 @@ pub fn heeded_table(release: Release, table: &RuleTable) -> RuleTable {
 
 /// What a file means for each distribution that it can tell apart: one table where it asks for none.
 pub fn meanings(loaded: &Loaded) -> Vec<(Distribution, RuleTable)> {
-    distributions(&[Some(loaded)]).iter().map(|distribution| (*distribution, loaded.to_table_for(*distribution))).collect()
+    distributions(&[Some(loaded)])
+        .iter()
+        .map(|distribution| (*distribution, loaded.to_table_for(*distribution)))
+        .collect()
 }
 
 /// The calls that two files decide differently under a release: choices as the release heeds them, and only what a call

@@ -103,6 +103,7 @@ pub struct Row {
     /// The collective.
     pub collective: Collective,
     /// How communicators lie on nodes; any where the file does not ask.
+    #[serde(serialize_with = "diff::distribution_name")]
     pub distribution: Distribution,
     /// The communicator sizes.
     pub ranks: RankRange,
@@ -137,18 +138,18 @@ fn names<S: Serializer>(versions: &[Behaviour], serializer: S) -> Result<S::Ok, 
 }
 
 impl<T> Group<T> {
-    /// The versions in words: `every release`, or families and parts of them.
+    /// The versions in words: `every release of Open MPI`, or `Open MPI` with families and parts of them.
     pub fn label(&self) -> String {
         label(&self.versions)
     }
 }
 
-/// Versions in words: `every release`, or families and parts of them.
+/// Versions in words: `every release of Open MPI`, or `Open MPI` with families and parts of them.
 pub fn label(versions: &[Behaviour]) -> String {
     let names = |list: &[Behaviour]| list.iter().map(Behaviour::name).collect::<Vec<_>>();
     let (asked, all) = (names(versions), Behaviour::distinct());
     if names(&all).iter().all(|name| asked.contains(name)) {
-        return "every release".to_owned();
+        return "every release of Open MPI".to_owned();
     }
     let mut parts: Vec<&str> = Vec::new();
     for version in versions {
@@ -159,7 +160,7 @@ pub fn label(versions: &[Behaviour]) -> String {
             parts.push(part);
         }
     }
-    parts.join(", ")
+    format!("Open MPI {}", parts.join(", "))
 }
 
 /// Takes equal answers together, each at the place of the first version that gives it.
@@ -227,9 +228,7 @@ pub fn said(release: Release, collective: Collective, choice: Choice) -> String 
 fn in_words(ends: &Effective) -> (Outcome, String) {
     match ends.algorithm {
         EffectiveAlgorithm::Builtin => (Outcome::Builtin, "Open MPI's own decision".to_owned()),
-        EffectiveAlgorithm::Algorithm(algorithm) => {
-            (Outcome::Algorithm, registry::words(Some(algorithm), ends.choice))
-        }
+        EffectiveAlgorithm::Algorithm(algorithm) => (Outcome::Algorithm, registry::words(Some(algorithm), ends.choice)),
         EffectiveAlgorithm::Instead(what) => (Outcome::Instead, what.to_owned()),
         EffectiveAlgorithm::Error(class) => {
             let words = format!("nothing: the call fails with {} on every rank", class.name());
@@ -317,3 +316,6 @@ impl<'s> Lines<'s> {
         Place { line, text: text.chars().map(|c| if c.is_control() { '?' } else { c }).collect() }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,7 @@
 //! | [`call`] | a collective call, as far as rules see it |
 //! | [`registry`] | the algorithms of each release |
 //! | [`effective`] | what a choice comes to in the end: fallbacks, clamped parameters, errors |
+//! | [`lint`] | all that is wrong with a file, or might surprise, with codes, reasons and remedies |
 //! | [`metric`] | from the message size of a call to the size that the rule lookup sees |
 //! | [`steps`] | total step functions, the canonical form of ranges |
 //! | [`table`] | the rule table: what should be chosen, independent of any file format |
@@ -21,6 +22,9 @@
 //! | [`mod@file`] | what a file of any format means to a version: acceptance, lookup, table |
 //! | [`emit`] | from a rule table to a file in any format |
 //! | [`classic`] | the classic rules file of version 1: model, reader, writer, lookup per release |
+//! | [`explain`] | what each version makes of a call or a file, and why |
+//! | [`diff`] | what two tables or files decide differently |
+//! | [`convert`] | from a file to another format, and what that loses |
 //! | [`deploy`] | the settings that switch a rules file on |
 
 pub mod behaviour;
@@ -28,12 +32,16 @@ pub mod call;
 pub mod choice;
 pub mod classic;
 pub mod collective;
+pub mod convert;
 pub mod deploy;
+pub mod diff;
 pub mod effective;
 pub mod emit;
+pub mod explain;
 pub mod file;
 pub mod hazard;
 pub mod json;
+pub mod lint;
 pub mod metric;
 pub mod registry;
 pub mod release;

@@ -98,9 +98,14 @@ mod tests {
 
     #[test]
     fn counts_are_never_believed() {
-        let huge = "99999999999999999999";
-        assert_eq!(rejected(&format!("1 7 {huge} 2")), Rejection::End { line: 1, field: Field::MessageRules });
-        assert_eq!(rejected(&format!("1 7 1 2 {huge}")), Rejection::End { line: 1, field: Field::MessageSize });
+        // As a C int, LONG_MAX is -1, for which there is never room.
+        let (huge, count) = ("99999999999999999999", i64::MAX as u64);
+        let too_many = |field| Rejection::TooMany { line: 1, field, count };
+        assert_eq!(rejected(&format!("1 7 {huge} 2")), too_many(Field::CommRules));
+        assert_eq!(rejected(&format!("1 7 1 2 {huge}")), too_many(Field::MessageRules));
+        let int_max = i32::MAX;
+        assert_eq!(rejected(&format!("1 7 {int_max} 2")), Rejection::End { line: 1, field: Field::MessageRules });
+        assert_eq!(rejected(&format!("1 7 1 2 {int_max}")), Rejection::End { line: 1, field: Field::MessageSize });
     }
 
     #[test]

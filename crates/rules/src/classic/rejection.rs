@@ -57,6 +57,16 @@ pub enum Rejection {
         /// The number.
         value: i64,
     },
+    /// More entries than a C `int` can count.
+    #[error("line {line}: {count} as {field} is more than Open MPI has room for")]
+    TooMany {
+        /// The line of the count.
+        line: usize,
+        /// What is counted.
+        field: Field,
+        /// The count.
+        count: u64,
+    },
     /// More collectives than there are.
     #[error("line {line}: {count} collectives are announced, but there are only {}", Collective::ID_COUNT)]
     TooManyCollectives {
@@ -90,6 +100,7 @@ impl Rejection {
             Self::Version { .. } => 1,
             Self::End { line, .. }
             | Self::Negative { line, .. }
+            | Self::TooMany { line, .. }
             | Self::TooManyCollectives { line, .. }
             | Self::NoSuchCollective { line, .. }
             | Self::FirstSize { line, .. } => *line,

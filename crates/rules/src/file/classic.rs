@@ -14,6 +14,14 @@ use crate::span::Span;
 pub(crate) struct Fault {
     pub(crate) span: Span,
     pub(crate) rejection: Rejection,
+    /// Whether memory is overwritten before the text is found out.
+    pub(crate) overwrites: bool,
+}
+
+impl Fault {
+    fn new(span: Span, rejection: Rejection) -> Self {
+        Self { span, rejection, overwrites: false }
+    }
 }
 
 const HEADER: &[u8] = b"rule-file-version-";
@@ -36,7 +44,7 @@ pub(crate) fn read(
     let count = fields.next(Field::Collectives)?;
     if count.value > u64::from(Collective::ID_COUNT) {
         let rejection = Rejection::TooManyCollectives { line: count.span.line(bytes), count: count.value };
-        return Err(Fault { span: count.span, rejection });
+        return Err(Fault::new(count.span, rejection));
     }
     let collectives = (0..count.value).map(|_| fields.collective()).collect::<Result<_, _>>()?;
     Ok((header, collectives))
@@ -68,25 +76,44 @@ impl Fields<'_> {
     fn next(&mut self, field: Field) -> Result<Got, Fault> {
         let Some(Number { value, span }) = self.tokens.next() else {
             let span = Span::at(self.bytes.len());
-            return Err(Fault { span, rejection: Rejection::End { line: span.line(self.bytes), field } });
+            return Err(Fault::new(span, Rejection::End { line: span.line(self.bytes), field }));
         };
         match u64::try_from(value) {
             Ok(value) => Ok(Got { value, span }),
-            Err(_) => Err(Fault { span, rejection: Rejection::Negative { line: span.line(self.bytes), field, value } }),
+            Err(_) => Err(Fault::new(span, Rejection::Negative { line: span.line(self.bytes), field, value })),
         }
+    }
+
+    /// For how many entries Open MPI makes room: it keeps the count in a C `int` for that, but reads as many entries as
+    /// the whole `long` says. Seen on 5.0.11: a count of 2^32 corrupts memory, and `MPI_Init` aborts.
+    fn room(&self, count: &Got, field: Field) -> Result<u64, Fault> {
+        match i32::try_from(count.value) {
+            Ok(_) => Ok(count.value),
+            // A negative number of entries is refused by the allocator.
+            Err(_) if (count.int() as i32) < 0 => Err(self.too_many(count, field)),
+            Err(_) => Ok(count.int().into()),
+        }
+    }
+
+    fn too_many(&self, count: &Got, field: Field) -> Fault {
+        Fault::new(count.span, Rejection::TooMany { line: count.span.line(self.bytes), field, count: count.value })
     }
 
     fn collective(&mut self) -> Result<CollectiveRules, Fault> {
         let name = self.next(Field::CollectiveId)?;
         let Some(id) = u32::try_from(name.value).ok().filter(|id| *id < Collective::ID_COUNT) else {
             let rejection = Rejection::NoSuchCollective { line: name.span.line(self.bytes), id: name.value };
-            return Err(Fault { span: name.span, rejection });
+            return Err(Fault::new(name.span, rejection));
         };
         let count = self.next(Field::CommRules)?;
+        let room = self.room(&count, Field::CommRules)?;
         let mut blocks: Vec<Block> = Vec::new();
         // No reservation: a count may be absurd, and then the text ends first.
         for place in 0..count.value {
             let mut block = self.block()?;
+            if place >= room {
+                return Err(Fault { overwrites: true, ..self.too_many(&count, Field::CommRules) });
+            }
             if self.shifts_sizes {
                 let last = place + 1 == count.value;
                 block.max = if last { i32::MAX } else { block.min.wrapping_sub(1) };
@@ -103,9 +130,13 @@ impl Fields<'_> {
         let size = self.next(Field::CommSize)?;
         let count = self.next(Field::MessageRules)?;
         let search = if self.shifts_sizes { Search::FirstMatch } else { Search::Walk };
+        let room = self.room(&count, Field::MessageRules)?;
         let mut rules: Vec<Rule> = Vec::new();
-        for _ in 0..count.value {
+        for place in 0..count.value {
             let rule = self.rule(rules.is_empty())?;
+            if place >= room {
+                return Err(Fault { overwrites: true, ..self.too_many(&count, Field::MessageRules) });
+            }
             if let Some(before) = rules.last_mut().filter(|_| search == Search::FirstMatch) {
                 // A size 0 wraps to the largest number, in `size_t`.
                 before.max = rule.min.wrapping_sub(1);
@@ -135,7 +166,7 @@ impl Fields<'_> {
         let said = if self.requests && self.tokens.digit_follows() { self.tokens.next() } else { None };
         if first && size.value != 0 {
             let rejection = Rejection::FirstSize { line: size.span.line(self.bytes), size: size.value };
-            return Err(Fault { span: size.span, rejection });
+            return Err(Fault::new(size.span, rejection));
         }
         let max_requests = said.map_or(self.inherited, |number| number.value as u32);
         Ok(Rule {

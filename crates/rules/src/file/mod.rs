@@ -43,6 +43,11 @@ fn load_classic(not_json: Option<SyntaxError>, bytes: &[u8], behaviour: &Behavio
             let loaded = Loaded::new(*behaviour, Format::Classic { header }, collectives);
             Load::Accepted(Loaded { not_json, ..loaded })
         }
+        Err(fault) if fault.overwrites => Load::Crashes(Crash {
+            span: fault.span,
+            line: fault.rejection.line(),
+            cause: CrashCause::Overwrites(fault.rejection),
+        }),
         Err(fault) => Load::Rejected(Rejection {
             span: fault.span,
             line: fault.rejection.line(),

@@ -94,6 +94,9 @@ pub struct Crash {
 /// What leads to a crash.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CrashCause {
+    /// Classic: Open MPI makes room for fewer entries than it then reads, and overwrites memory.
+    #[error("{0}; what it reads beyond that overwrites memory")]
+    Overwrites(classic::Rejection),
     /// A fault behind a communicator rule that was read to its end: the error path frees that one again.
     #[error("{0}; behind a communicator rule that was read before, this is not only ignored")]
     AfterGoodRule(JsonFault),

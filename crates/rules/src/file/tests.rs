@@ -7,6 +7,7 @@ mod properties;
 use super::*;
 use crate::call::Distribution;
 use crate::collective::Collective;
+use crate::release::Release;
 use crate::units::Ranks;
 
 fn version(text: &str) -> Behaviour {
@@ -47,3 +48,18 @@ fn algorithm(loaded: &Loaded, ranks: u32, bytes: u64) -> Option<u32> {
 }
 
 const OLD: [&str; 5] = ["4.0.7", "4.1.7", "4.1.8", "5.0.6", "5.0.11"];
+
+/// Seen on 5.0.11: a count of 2^32, for which room is made as for 0, lets `MPI_Init` abort with a corrupted heap.
+#[test]
+fn a_count_beyond_an_int_overwrites_memory() {
+    let five = Behaviour::latest(Release::V5_0);
+    let loaded = |text: &str| load(text.as_bytes(), &five);
+    let overwrites =
+        |text| matches!(loaded(text), Load::Crashes(Crash { cause: CrashCause::Overwrites(_), line: 1, .. }));
+    assert!(overwrites("1 7 1 4 4294967296 0 6 0 0 100 6 0 0"));
+    assert!(overwrites("1 7 4294967297 2 1 0 6 0 0 4 1 0 6 0 0"));
+    // Room for one, and no more follows: the file ends first.
+    assert!(matches!(loaded("1 7 1 4 4294967297 0 6 0 0"), Load::Rejected(_)));
+    // A negative number of entries is refused before anything is read.
+    assert!(matches!(loaded("1 7 1 4 2147483648 0 6 0 0"), Load::Rejected(_)));
+}

@@ -1,0 +1,285 @@
+//! What a source says that its meaning, or the format that it is written in, does not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::call::Distribution;
+use crate::choice::Choice;
+use crate::collective::{Collective, json_name};
+use crate::emit::TargetFormat;
+use crate::explain::Lines;
+use crate::file::{Block, CollectiveRules, Format, Loaded, Reason, Rule, RuleState};
+use crate::json::{Document, Value};
+use crate::registry;
+use crate::span::Span;
+use crate::units::Ranks;
+
+/// Something of the source that the result does not have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Loss {
+    /// The line in the source, counted from 1.
+    pub line: usize,
+    /// What it is.
+    pub lost: Lost,
+}
+
+/// What is lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Lost {
+    /// Rules for communicators that lie on nodes in some way, which are not written.
+    Distribution {
+        /// The collective.
+        collective: Collective,
+        /// The communicators.
+        #[serde(serialize_with = "crate::diff::distribution_name")]
+        distribution: Distribution,
+    },
+    /// A bound on requests, for which version 1 has no column.
+    Requests {
+        /// The collective.
+        collective: Collective,
+        /// The bound.
+        requests: u32,
+        /// Whether the algorithm heeds it.
+        heeded: bool,
+    },
+    /// A rule that is dropped, since its algorithm does not exist.
+    Disabled {
+        /// The collective.
+        collective: Collective,
+    },
+    /// A rule for an algorithm that no release with the target format has: there it would be dropped.
+    NoAlgorithm {
+        /// The collective.
+        collective: Collective,
+        /// The id.
+        algorithm: u32,
+    },
+    /// A rule that serves no call.
+    DeadRule {
+        /// The collective.
+        collective: Collective,
+    },
+    /// A communicator rule that serves no call.
+    DeadBlock {
+        /// The collective.
+        collective: Collective,
+    },
+    /// Rules that later ones for the same collective replace.
+    Replaced {
+        /// The collective.
+        name: &'static str,
+    },
+    /// Rules for a collective that coll/tuned has no algorithms for.
+    Untuned {
+        /// The collective.
+        name: &'static str,
+    },
+    /// Comments.
+    Comments {
+        /// On how many lines.
+        count: usize,
+    },
+    /// Members that Open MPI does not read.
+    Members {
+        /// Their name.
+        key: String,
+        /// How many there are.
+        count: usize,
+    },
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Distribution { collective, distribution } => {
+                write!(f, "the {collective} rules for {} communicators are left out", distribution.name())
+            }
+            Self::Requests { collective, requests, heeded } => {
+                let matters = if *heeded { "its calls change" } else { "its algorithm ignores it" };
+                write!(f, "the bound of {requests} requests of this {collective} rule is left out; {matters}")
+            }
+            Self::Disabled { collective } => {
+                write!(f, "this {collective} rule names no algorithm that exists, is dropped by Open MPI, and left out")
+            }
+            Self::NoAlgorithm { collective, algorithm } => {
+                write!(
+                    f,
+                    "this {collective} rule names algorithm {algorithm}, which does not exist: its calls fail, and are \
+                     left to Open MPI instead"
+                )
+            }
+            Self::DeadRule { collective } => write!(f, "this {collective} rule serves no call and is left out"),
+            Self::DeadBlock { collective } => {
+                write!(f, "these {collective} rules for a communicator size serve no call and are left out")
+            }
+            Self::Replaced { name } => write!(f, "later rules for {name} replace these, which are left out"),
+            Self::Untuned { name } => write!(f, "coll/tuned has no algorithms for {name}; its rules are left out"),
+            Self::Comments { count: 1 } => f.write_str("a comment is left out"),
+            Self::Comments { count } => write!(f, "comments are left out, on {count} lines from here on"),
+            Self::Members { key, count } => {
+                write!(f, "the member `{}`, which Open MPI does not read, is left out", key.escape_debug())?;
+                if *count > 1 { write!(f, ", {count} times from here on") } else { Ok(()) }
+            }
+        }
+    }
+}
+
+/// All losses, by line.
+///
+/// A rule is dead if it serves no call in any of the versions that read the source alike: where sizes of communicators
+/// are listed twice, each release has a use for another half of them.
+pub(super) fn of(
+    bytes: &[u8],
+    lines: &Lines<'_>,
+    source: &Loaded,
+    alike: &[Loaded],
+    format: TargetFormat,
+) -> Vec<Loss> {
+    let mut live = BTreeSet::new();
+    std::iter::once(source).chain(alike).for_each(|loaded| serving(loaded, &mut live));
+    let mut found: Vec<(Span, Lost)> = Vec::new();
+    match source.format {
+        Format::Classic { .. } => comments(bytes, &mut found),
+        Format::Json => members(bytes, &mut found),
+    }
+    for rules in &source.collectives {
+        let name = json_name(rules.id);
+        match rules.collective {
+            None => found.push((rules.name, Lost::Untuned { name })),
+            Some(_) if rules.replaced => found.push((rules.name, Lost::Replaced { name })),
+            Some(collective) => of_rules(collective, rules, &live, format, &mut found),
+        }
+    }
+    let mut losses: Vec<Loss> = found.into_iter().map(|(span, lost)| Loss { line: lines.line(span), lost }).collect();
+    losses.sort_by_key(|loss| loss.line);
+    losses
+}
+
+fn of_rules(
+    collective: Collective,
+    rules: &CollectiveRules,
+    live: &BTreeSet<Span>,
+    format: TargetFormat,
+    found: &mut Vec<(Span, Lost)>,
+) {
+    for block in &rules.blocks {
+        if !live.contains(&block.span) {
+            found.push((block.span, Lost::DeadBlock { collective }));
+        } else if block.distribution != Distribution::Any {
+            found.push((block.span, Lost::Distribution { collective, distribution: block.distribution }));
+        } else {
+            let lost = |rule| Some((rule, lost(collective, rule, live, format)?));
+            found.extend(block.rules.iter().filter_map(lost).map(|(rule, lost)| (rule.span, lost)));
+        }
+    }
+}
+
+/// What of a rule is lost.
+fn lost(collective: Collective, rule: &Rule, live: &BTreeSet<Span>, format: TargetFormat) -> Option<Lost> {
+    let Choice { algorithm, max_requests: requests, .. } = rule.choice;
+    let known = registry::in_any_release(collective, algorithm);
+    if rule.state == RuleState::Disabled {
+        return Some(Lost::Disabled { collective });
+    } else if !live.contains(&rule.span) {
+        return Some(Lost::DeadRule { collective });
+    } else if algorithm == 0 {
+        return None;
+    }
+    match format {
+        TargetFormat::Json if known.is_none() => Some(Lost::NoAlgorithm { collective, algorithm }),
+        TargetFormat::Classic if requests != 0 => {
+            let heeded = known.is_none_or(|known| known.uses.max_requests);
+            Some(Lost::Requests { collective, requests, heeded })
+        }
+        _ => None,
+    }
+}
+
+/// Adds the blocks and rules that serve a call.
+fn serving(loaded: &Loaded, live: &mut BTreeSet<Span>) {
+    for collective in Collective::ALL {
+        let Some((_, rules)) = loaded.rules_for(collective) else { continue };
+        let asked = rules.blocks.iter().any(|block| block.distribution != Distribution::Any);
+        let distributions = if asked { &Distribution::ALL[..] } else { &Distribution::ALL[..1] };
+        for (block, served) in rules.blocks.iter().zip(blocks_that_serve(loaded, collective, rules, distributions)) {
+            let Some((ranks, distribution)) = served else { continue };
+            live.insert(block.span);
+            // What serves changes only where a range begins or lies behind.
+            let sizes = block.rules.iter().flat_map(|rule| [Some(rule.min), rule.max.checked_add(1)]);
+            for size in sizes.flatten().chain([0]) {
+                live.extend(loaded.serve(collective, ranks, size, distribution).rule.map(|rule| rule.span));
+            }
+        }
+    }
+}
+
+/// For each block communicators that it serves, if there are any.
+fn blocks_that_serve(
+    loaded: &Loaded,
+    collective: Collective,
+    rules: &CollectiveRules,
+    distributions: &[Distribution],
+) -> Vec<Option<(Ranks, Distribution)>> {
+    let edges = |block: &Block| [i64::from(block.min), i64::from(block.max) + 1];
+    let sizes = rules.blocks.iter().flat_map(edges).filter_map(|size| u32::try_from(size).ok());
+    let mut served = vec![None; rules.blocks.len()];
+    for ranks in sizes.chain([2]).filter(|size| *size >= 2) {
+        for distribution in distributions {
+            let lookup = loaded.serve(collective, Ranks(ranks), 0, *distribution);
+            let block = match (lookup.rule, lookup.reason) {
+                (Some(rule), _) => rule.block,
+                (_, Reason::EmptyBlock { block, .. } | Reason::NoSize { block, .. }) => block,
+                _ => continue,
+            };
+            served[block] = Some((Ranks(ranks), *distribution));
+        }
+    }
+    served
+}
+
+fn comments(bytes: &[u8], found: &mut Vec<(Span, Lost)>) {
+    let mut first = None;
+    let (mut count, mut start) = (0, 0);
+    for line in bytes.split(|byte| *byte == b'\n') {
+        if let Some(place) = line.iter().position(|byte| *byte == b'#') {
+            first.get_or_insert(Span::at(start + place));
+            count += 1;
+        }
+        start += line.len() + 1;
+    }
+    found.extend(first.map(|span| (span, Lost::Comments { count })));
+}
+
+/// What Open MPI reads, or wants to see, at each level.
+const KNOWN: [&[&str]; 4] = [
+    &["collectives", "rule_file_version", "module", "$schema"],
+    &[],
+    &["comm_size_min", "comm_size_max", "comm_rank_distribution", "rules"],
+    &["msg_size_min", "msg_size_max", "alg", "faninout", "seg_size", "reqs"],
+];
+
+fn members(bytes: &[u8], found: &mut Vec<(Span, Lost)>) {
+    let Ok(document) = Document::parse(bytes) else { return };
+    let mut unread: BTreeMap<String, (Span, usize)> = BTreeMap::new();
+    let mut look = |value: Value<'_>, level: usize| {
+        for member in value.members() {
+            let key = String::from_utf8_lossy(member.key);
+            if !KNOWN[level].contains(&key.as_ref()) {
+                unread.entry(key.into_owned()).or_insert((member.key_span, 0)).1 += 1;
+            }
+        }
+    };
+    let root = document.root();
+    look(root, 0);
+    let collectives = root.get("collectives").map(|member| member.value);
+    for block in collectives.into_iter().flat_map(Value::members).flat_map(|member| member.value.items()) {
+        look(block, 2);
+        let rules = block.get("rules").map(|member| member.value);
+        rules.into_iter().flat_map(Value::items).for_each(|rule| look(rule, 3));
+    }
+    found.extend(unread.into_iter().map(|(key, (span, count))| (span, Lost::Members { key, count })));
+}

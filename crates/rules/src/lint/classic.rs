@@ -1,0 +1,209 @@
+//! The strict reading of a classic file: what the text says to people, and where Open MPI would stumble over it.
+
+use std::collections::HashSet;
+
+use super::code::Code;
+use super::collect::Collector;
+use super::layout::{self, Block, Collective, Layout};
+use super::problem::Related;
+use super::words::{self, Number, Words};
+use crate::behaviour::Behaviour;
+use crate::collective::{self, Collective as Known};
+use crate::span::Span;
+
+/// What later checks need to know of the strict reading.
+#[derive(Debug, Default)]
+pub(super) struct Strict {
+    /// Where Open MPI reads something else than is written.
+    pub(super) garbage: Vec<Span>,
+    /// Where rules or communicator rules begin whose sizes are reported already.
+    pub(super) flagged: HashSet<usize>,
+}
+
+/// Reads a file and reports all that is wrong with its text.
+pub(super) fn read(source: &[u8], versions: &[Behaviour], problems: &mut Collector) -> Strict {
+    let mut strict = Strict::default();
+    let words = words::split(source, versions, &mut strict, problems);
+    let mut reader = Reader { source, versions, words: &words, strict: &mut strict, problems };
+    if reader.several_rules_on_a_line() {
+        // Which number belongs to what is anybody's guess.
+        return strict;
+    }
+    let layout = layout::read(&words);
+    reader.file(&layout);
+    strict
+}
+
+struct Reader<'r> {
+    source: &'r [u8],
+    versions: &'r [Behaviour],
+    words: &'r Words,
+    strict: &'r mut Strict,
+    problems: &'r mut Collector,
+}
+
+impl Reader<'_> {
+    fn several_rules_on_a_line(&mut self) -> bool {
+        if !self.words.has_requests() {
+            return false;
+        }
+        let spans: Vec<Span> = self
+            .words
+            .lines()
+            .filter(|line| line.len() > 7)
+            .map(|line| line[0].span.to(line[line.len() - 1].span))
+            .collect();
+        let message = || "more than one rule on a line".to_owned();
+        self.problems.add_many(Code::RulesOnALine, &spans, 0, self.versions, message);
+        self.strict.garbage.extend(&spans);
+        !spans.is_empty()
+    }
+
+    fn add(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.problems.add(code, span, self.versions, message);
+    }
+
+    fn file(&mut self, layout: &Layout<'_>) {
+        let Some(count) = layout.count else {
+            self.add(Code::EndsEarly, Span::at(self.source.len()), "there is no number in the file");
+            return;
+        };
+        if count.value > u64::from(Known::ID_COUNT) {
+            self.add(Code::TooManyCollectives, count.span, format!("{} collectives are announced", count.value));
+        }
+        if layout.ends_early {
+            let at = self.words.numbers.last().map_or(0, |number| number.span.end);
+            let end = Span::new(at.saturating_sub(1), at);
+            self.add(Code::EndsEarly, end, "the file ends here, before everything that was announced");
+        } else {
+            self.counts(count, layout.collectives.len(), "collective", layout.collectives.last().map(|last| last.id));
+        }
+        if let Some(trailing) = layout.trailing {
+            let end = self.words.numbers.last().map_or(trailing.span, |last| last.span);
+            self.add(Code::Trailing, trailing.span.to(end), "numbers that nothing announces");
+        }
+        let mut seen: [Option<Number>; Known::ID_COUNT as usize] = [None; Known::ID_COUNT as usize];
+        for collective in &layout.collectives {
+            self.collective(collective, layout.ends_early, &mut seen);
+        }
+        self.fifth_columns(layout);
+    }
+
+    /// Reports a count that is not the number of what follows.
+    fn counts(&mut self, count: Number, found: usize, what: &str, last: Option<Number>) {
+        if count.value == found as u64 {
+            return;
+        }
+        let plural = |number: u64| if number == 1 { "" } else { "s" };
+        let (said, seen) = (count.value, found as u64);
+        let message =
+            format!("{said} {what}{} announced, but {seen} follow{}", plural(said), if seen == 1 { "s" } else { "" });
+        let problem = self.problems.add(Code::WrongCount, count.span, self.versions, message);
+        problem.remedy = format!("Write {seen} here, or correct the lines below.").into();
+        if let Some(last) = last {
+            problem.related = vec![Related { span: last.span, message: format!("the last {what}") }];
+        }
+        self.strict.garbage.push(count.span);
+    }
+
+    fn collective(
+        &mut self,
+        collective: &Collective<'_>,
+        ends_early: bool,
+        seen: &mut [Option<Number>; Known::ID_COUNT as usize],
+    ) {
+        let Collective { id, count, blocks } = collective;
+        match u32::try_from(id.value).ok().filter(|id| *id < Known::ID_COUNT) {
+            None => self.add(
+                Code::NoSuchId,
+                id.span,
+                format!("there is no collective {}", words::shown(id.span.of(self.source))),
+            ),
+            Some(known) => {
+                if Known::from_id(known).is_none() {
+                    let message =
+                        format!("collective {known} is {}, which cannot be tuned", collective::json_name(known));
+                    self.add(Code::Untuned, id.span, message);
+                }
+                if let Some(earlier) = seen[known as usize].replace(*id) {
+                    let message = format!("these rules for {} replace earlier ones", collective::json_name(known));
+                    let problem = self.problems.add(Code::CollectiveTwice, id.span, self.versions, message);
+                    problem.related = vec![Related { span: earlier.span, message: "the earlier ones".to_owned() }];
+                }
+            }
+        }
+        if !ends_early {
+            self.counts(*count, blocks.len(), "communicator size", blocks.last().map(|block| block.size));
+        }
+        let mut before: Option<Number> = None;
+        for block in blocks {
+            self.fits_int(block.size, "communicator size");
+            if let Some(before) = before.filter(|before| before.value > block.size.value) {
+                self.unsorted("communicator size", block.size, before);
+            }
+            before = Some(block.size);
+            self.block(block, ends_early);
+        }
+    }
+
+    fn block(&mut self, block: &Block<'_>, ends_early: bool) {
+        if !ends_early {
+            self.counts(block.count, block.rules.len(), "message rule", block.rules.last().map(|rule| rule[0]));
+        }
+        let mut before: Option<Number> = None;
+        for (place, rule) in block.rules.iter().enumerate() {
+            let size = rule[0];
+            if place == 0 && size.value != 0 {
+                self.add(
+                    Code::FirstSize,
+                    size.span,
+                    format!("the rules for {} ranks begin at size {}", block.size.value, size.value),
+                );
+            }
+            match before {
+                Some(before) if before.value > size.value => self.unsorted("message size", size, before),
+                Some(before) if before.value == size.value => {
+                    let message = format!("message size {} comes twice", size.value);
+                    let problem = self.problems.add(Code::Duplicate, size.span, self.versions, message);
+                    problem.related = vec![Related { span: before.span, message: "the first time".to_owned() }];
+                    self.strict.flagged.extend([before.span.start, size.span.start]);
+                }
+                _ => {}
+            }
+            before = Some(size);
+            for (field, what) in [(1, "algorithm"), (2, "fan-out"), (3, "segment size"), (4, "bound on requests")] {
+                if let Some(number) = rule.get(field) {
+                    self.fits_int(*number, what);
+                }
+            }
+            if size.value > i64::MAX as u64 {
+                self.add(Code::HugeNumber, size.span, "this message size is cut to 9223372036854775807");
+            }
+        }
+    }
+
+    fn unsorted(&mut self, what: &str, size: Number, before: Number) {
+        let message = format!("{what} {} comes after {}", size.value, before.value);
+        let problem = self.problems.add(Code::Unsorted, size.span, self.versions, message);
+        problem.related = vec![Related { span: before.span, message: "the larger one".to_owned() }];
+        self.strict.flagged.extend([before.span.start, size.span.start]);
+    }
+
+    fn fits_int(&mut self, number: Number, what: &str) {
+        if number.value > i32::MAX as u64 {
+            let kept = i64::try_from(number.value).unwrap_or(i64::MAX) as i32;
+            self.add(Code::HugeNumber, number.span, format!("this {what} becomes {kept}"));
+        }
+    }
+
+    fn fifth_columns(&mut self, layout: &Layout<'_>) {
+        if self.words.has_requests() {
+            return;
+        }
+        let rules = layout.collectives.iter().flat_map(|collective| &collective.blocks).flat_map(|block| &block.rules);
+        let spans: Vec<Span> = rules.filter_map(|rule| rule.get(4)).map(|number| number.span).collect();
+        let message = || "a fifth number on the line of a rule".to_owned();
+        self.problems.add_many(Code::FifthColumn, &spans, 0, self.versions, message);
+        self.strict.garbage.extend(&spans);
+    }
+}

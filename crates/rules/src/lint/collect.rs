@@ -1,0 +1,104 @@
+//! Gathers problems; what several versions have in common becomes one.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::code::Code;
+use super::problem::{Problem, Related};
+use crate::behaviour::Behaviour;
+use crate::span::Span;
+
+/// At most so many other places are named with a problem.
+const MOST_RELATED: usize = 6;
+
+/// The problems so far.
+#[derive(Debug, Default)]
+pub(super) struct Collector {
+    problems: Vec<Problem>,
+    /// The places of problems by code, span and what else tells them apart.
+    places: HashMap<(Code, Span, u64), usize>,
+    /// Other places beyond those that are named.
+    unnamed: HashMap<usize, usize>,
+}
+
+impl Collector {
+    /// Adds a problem of these versions.
+    pub(super) fn add(
+        &mut self,
+        code: Code,
+        span: Span,
+        versions: &[Behaviour],
+        message: impl Into<String>,
+    ) -> &mut Problem {
+        self.merge(code, span, u64::MAX, versions, || message.into())
+    }
+
+    /// The same, unless it is there already: then it concerns these versions as well. `kind` tells apart problems with
+    /// the same code and place.
+    pub(super) fn merge(
+        &mut self,
+        code: Code,
+        span: Span,
+        kind: u64,
+        versions: &[Behaviour],
+        message: impl FnOnce() -> String,
+    ) -> &mut Problem {
+        let problems = &mut self.problems;
+        let place = *self.places.entry((code, span, kind)).or_insert_with(|| {
+            problems.push(Problem {
+                code,
+                severity: code.severity(),
+                span,
+                versions: Vec::new(),
+                message: message(),
+                explanation: Cow::Borrowed(code.explanation()),
+                remedy: Cow::Borrowed(code.remedy()),
+                related: Vec::new(),
+            });
+            problems.len() - 1
+        });
+        let problem = &mut problems[place];
+        for version in versions {
+            if problem.versions.iter().all(|known| known.name() != version.name()) {
+                problem.versions.push(*version);
+            }
+        }
+        problem
+    }
+
+    /// Adds a problem with all its places, of which the first is where it is.
+    pub(super) fn add_many(
+        &mut self,
+        code: Code,
+        spans: &[Span],
+        kind: u64,
+        versions: &[Behaviour],
+        message: impl FnOnce() -> String,
+    ) {
+        let Some((first, others)) = spans.split_first() else { return };
+        let problem = self.merge(code, *first, kind, versions, message);
+        if !problem.related.is_empty() {
+            return;
+        }
+        let related = others.iter().take(MOST_RELATED).map(|span| Related { span: *span, message: "and here".into() });
+        problem.related = related.collect();
+        if let Some(more) = others.len().checked_sub(MOST_RELATED).filter(|more| *more > 0) {
+            let place = self.places[&(code, *first, kind)];
+            self.unnamed.entry(place).or_insert(more);
+        }
+    }
+
+    /// Adds what others gathered, as far as it is wanted.
+    pub(super) fn extend(&mut self, others: Self, wanted: impl Fn(&Problem) -> bool) {
+        self.problems.extend(others.finish().into_iter().filter(wanted));
+    }
+
+    /// The problems in the order of the file.
+    pub(super) fn finish(mut self) -> Vec<Problem> {
+        for (place, more) in self.unnamed {
+            self.problems[place].message += &format!(" (and in {more} more places than are shown)");
+        }
+        self.problems.sort_by_key(|problem| (problem.span, problem.code));
+        self.problems
+    }
+}

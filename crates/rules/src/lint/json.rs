@@ -1,0 +1,377 @@
+//! The strict reading of a JSON file: everything that Open MPI 6.0 ignores, takes for something else, or rejects.
+
+use super::code::Code;
+use super::collect::Collector;
+use super::problem::{Related, Severity};
+use super::words::shown;
+use crate::behaviour::Behaviour;
+use crate::call::Distribution;
+use crate::collective::{self, Collective};
+use crate::json::{Document, Kind, Member, SyntaxError, Value, c_str};
+use crate::registry;
+use crate::release::Release;
+use crate::span::Span;
+
+const ROOT: [&str; 4] = ["rule_file_version", "module", "collectives", "$schema"];
+const BLOCK: [&str; 4] = ["comm_size_min", "comm_size_max", "comm_rank_distribution", "rules"];
+const RULE: [&str; 6] = ["msg_size_min", "msg_size_max", "alg", "faninout", "seg_size", "reqs"];
+
+/// Keys that other programs write, and what was meant.
+const ALIASES: [(&str, &str); 7] = [
+    ("segsize", "seg_size"),
+    ("segment_size", "seg_size"),
+    ("algorithm", "alg"),
+    ("max_requests", "reqs"),
+    ("fanout", "faninout"),
+    ("fan_in_out", "faninout"),
+    ("requests", "reqs"),
+];
+
+/// Reports a text that was meant to be JSON and is not.
+pub(super) fn not_json(error: &SyntaxError, source: &[u8], versions: &[Behaviour], problems: &mut Collector) {
+    let mut span = error.span;
+    if span.start >= source.len() {
+        let end = source.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |last| last + 1);
+        span = Span::new(end.saturating_sub(1), end);
+    }
+    problems.add(Code::NotJson, span, &readers(versions), format!("the text is not JSON: {error}"));
+}
+
+fn readers(versions: &[Behaviour]) -> Vec<Behaviour> {
+    let readers: Vec<Behaviour> = versions.iter().copied().filter(|version| version.reads_json).collect();
+    // Where nobody reads it, the text is judged all the same.
+    if readers.is_empty() { vec![Behaviour::latest(Release::V6_0)] } else { readers }
+}
+
+/// Reads a file and reports all that is wrong with its text.
+pub(super) fn read(document: &Document<'_>, source: &[u8], versions: &[Behaviour], problems: &mut Collector) {
+    let readers = readers(versions);
+    let release = readers.iter().map(|version| version.release).max().unwrap_or(Release::V6_0);
+    let mut reader = Reader { release, versions: readers, problems };
+    reader.commas(source);
+    reader.file(document.root());
+}
+
+struct Reader<'r> {
+    release: Release,
+    versions: Vec<Behaviour>,
+    problems: &'r mut Collector,
+}
+
+impl Reader<'_> {
+    fn add(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.problems.add(code, span, &self.versions, message);
+    }
+
+    fn wrong_type(&mut self, value: Value<'_>, what: &str, wanted: &str) {
+        let found = kind(value.kind());
+        self.add(Code::WrongType, short(value), format!("{what} must be {wanted}, not {found}"));
+    }
+
+    /// Commas in front of closing brackets.
+    fn commas(&mut self, source: &[u8]) {
+        let mut comma = None;
+        let mut at = 0;
+        while at < source.len() {
+            match source[at] {
+                b'"' => {
+                    comma = None;
+                    at += 1;
+                    while at < source.len() && source[at] != b'"' {
+                        at += if source[at] == b'\\' { 2 } else { 1 };
+                    }
+                }
+                b',' => comma = Some(at),
+                b'}' | b']' => {
+                    if let Some(comma) = comma.take() {
+                        let span = Span::new(comma, comma + 1);
+                        self.add(Code::TrailingComma, span, "a comma in front of a closing bracket");
+                    }
+                }
+                b' ' | b'\t' | b'\r' | b'\n' => {}
+                // A zero byte behind the value ends the text.
+                0 => return,
+                _ => comma = None,
+            }
+            at += 1;
+        }
+    }
+
+    fn file(&mut self, root: Value<'_>) {
+        if !matches!(root.kind(), Kind::Object(_)) {
+            self.wrong_type(root, "the file", "an object");
+            return;
+        }
+        self.keys(root, &ROOT, "the file");
+        let Some(collectives) = root.get("collectives") else {
+            let span = Span::new(root.span().start, root.span().start + 1);
+            self.add(Code::MissingMember, span, "the file has no `collectives`");
+            return;
+        };
+        if !matches!(collectives.value.kind(), Kind::Object(_)) {
+            self.wrong_type(collectives.value, "`collectives`", "an object");
+            return;
+        }
+        let mut seen: [Option<Span>; Collective::ID_COUNT as usize] = [None; Collective::ID_COUNT as usize];
+        for member in collectives.value.members() {
+            self.collective(member, &mut seen);
+        }
+    }
+
+    /// Reports members that are not read: unknown ones, and repetitions.
+    fn keys(&mut self, object: Value<'_>, known: &[&'static str], place: &str) {
+        let mut seen: [Option<Span>; 8] = [None; 8];
+        for member in object.members() {
+            let key = c_str(member.key);
+            match known.iter().position(|name| name.as_bytes() == key) {
+                Some(position) => {
+                    if let Some(first) = seen[position].replace(member.key_span) {
+                        let message = format!("`{}` comes twice, and only the first counts", known[position]);
+                        let problem = self.problems.add(Code::RepeatedKey, member.key_span, &self.versions, message);
+                        problem.related = vec![Related { span: first, message: "the first".to_owned() }];
+                    }
+                }
+                None => self.unknown_key(member, known, place),
+            }
+        }
+    }
+
+    fn unknown_key(&mut self, member: Member<'_>, known: &[&'static str], place: &str) {
+        let name = shown(member.key);
+        // JSON has no comments, so that people, and our own writer, make members of them.
+        if matches!(&name[..], "comment" | "comments" | "description") || name.starts_with(['_', '$', '/', '#']) {
+            return;
+        }
+        let alias =
+            ALIASES.iter().find(|(alias, meant)| *alias == name && known.contains(meant)).map(|(_, meant)| *meant);
+        let near = || known.iter().copied().find(|known| close(&name, known));
+        match alias.or_else(near) {
+            Some(meant) => {
+                let message = format!("`{name}` is ignored: the member is called `{meant}`");
+                let problem = self.problems.add(Code::MisspeltKey, member.key_span, &self.versions, message);
+                problem.remedy = format!("Write \"{meant}\".").into();
+            }
+            None => {
+                let message = format!("`{name}` means nothing to Open MPI here");
+                let problem = self.problems.add(Code::UnknownKey, member.key_span, &self.versions, message);
+                problem.remedy = format!("Remove it; {place} has {}.", known.join(", ")).into();
+            }
+        }
+    }
+
+    fn collective(&mut self, member: Member<'_>, seen: &mut [Option<Span>; Collective::ID_COUNT as usize]) {
+        let text = c_str(member.key);
+        let name = shown(text);
+        let Some(id) = collective::id_from_json(text) else {
+            let plain = |name: &str| name.to_ascii_lowercase().replace(['_', '-', ' '], "").replace("mpi", "");
+            let meant = Collective::ALL.into_iter().map(Collective::name).find(|known| plain(known) == plain(&name));
+            let meant =
+                meant.or_else(|| Collective::ALL.map(Collective::name).into_iter().find(|known| close(&name, known)));
+            let message = format!("`{name}` is no collective");
+            let problem = self.problems.add(Code::UnknownCollective, member.key_span, &self.versions, message);
+            problem.remedy = match meant {
+                Some(meant) => format!("Write \"{meant}\".").into(),
+                None => format!("Write one of {}.", Collective::ALL.map(Collective::name).join(", ")).into(),
+            };
+            self.blocks(member.value, None, &name);
+            return;
+        };
+        if let Some(first) = seen[id as usize].replace(member.key_span) {
+            let message = format!("`{name}` comes twice, and only the last counts");
+            let problem = self.problems.add(Code::RepeatedKey, member.key_span, &self.versions, message);
+            problem.related = vec![Related { span: first, message: "the first".to_owned() }];
+        }
+        let collective = Collective::from_id(id);
+        if collective.is_none() {
+            let message = format!("`{name}` has no tuned algorithms");
+            let problem = self.problems.add(Code::UntunedAlgorithm, member.key_span, &self.versions, message);
+            let rules =
+                member.value.items().filter_map(|block| block.get("rules")).flat_map(|rules| rules.value.items());
+            if rules.into_iter().all(|rule| rule.get("alg").is_none()) {
+                problem.severity = Severity::Warning;
+            }
+        }
+        self.blocks(member.value, collective, &name);
+    }
+
+    fn blocks(&mut self, list: Value<'_>, collective: Option<Collective>, name: &str) {
+        if !matches!(list.kind(), Kind::Array(_)) {
+            self.wrong_type(list, &format!("`{name}`"), "an array of communicator rules");
+            return;
+        }
+        for block in list.items() {
+            if !matches!(block.kind(), Kind::Object(_)) {
+                self.wrong_type(block, "a communicator rule", "an object");
+                continue;
+            }
+            self.keys(block, &BLOCK, "a communicator rule");
+            let [min, max, distribution, rules] = block.pick(BLOCK);
+            for member in [min, max].into_iter().flatten() {
+                self.ranks(member);
+            }
+            if let Some(Member { value, .. }) = distribution {
+                match value.as_bytes() {
+                    None => self.wrong_type(value, "`comm_rank_distribution`", "a string"),
+                    Some(text) if Distribution::ALL.iter().all(|known| known.name().as_bytes() != c_str(text)) => {
+                        self.add(
+                            Code::UnknownDistribution,
+                            value.span(),
+                            format!("`{}` counts as \"any\"", shown(text)),
+                        );
+                    }
+                    Some(_) => {}
+                }
+            }
+            let Some(Member { value: rules, .. }) = rules else {
+                let span = Span::new(block.span().start, block.span().start + 1);
+                self.add(Code::MissingMember, span, "the communicator rule has no `rules`");
+                continue;
+            };
+            if !matches!(rules.kind(), Kind::Array(_)) {
+                self.wrong_type(rules, "`rules`", "an array");
+                continue;
+            }
+            for rule in rules.items() {
+                self.rule(rule, collective);
+            }
+        }
+    }
+
+    fn ranks(&mut self, member: Member<'_>) {
+        let key = shown(member.key);
+        if member.value.as_bytes().is_some_and(is_inf) {
+            self.add(Code::InfiniteRanks, member.value.span(), format!("`{key}` becomes -1"));
+        } else {
+            self.int(member, &key);
+        }
+    }
+
+    /// A number that is kept in a C `int`.
+    fn int(&mut self, member: Member<'_>, key: &str) {
+        match member.value.kind() {
+            Kind::Integer(value) if i32::try_from(value).is_ok_and(|value| value >= 0) => {}
+            Kind::Integer(value) => {
+                let message = format!("`{key}` becomes {}", value as i32);
+                self.add(Code::NumberRange, member.value.span(), message);
+            }
+            Kind::String(text) if is_inf(text) => {
+                self.add(Code::NumberRange, member.value.span(), format!("`{key}` becomes -1"));
+            }
+            _ => self.wrong_type(member.value, &format!("`{key}`"), "an integer"),
+        }
+    }
+
+    fn rule(&mut self, rule: Value<'_>, collective: Option<Collective>) {
+        if !matches!(rule.kind(), Kind::Object(_)) {
+            self.wrong_type(rule, "a message rule", "an object");
+            return;
+        }
+        self.keys(rule, &RULE, "a message rule");
+        let [min, max, alg, faninout, segsize, requests] = rule.pick(RULE);
+        for (member, key) in [(min, "msg_size_min"), (max, "msg_size_max")] {
+            let Some(member) = member else { continue };
+            match member.value.kind() {
+                Kind::Integer(size) if size >= 0 => {}
+                Kind::Integer(size) => self.add(Code::NumberRange, member.value.span(), format!("`{key}` is {size}")),
+                Kind::String(text) if is_inf(text) => {}
+                _ => self.wrong_type(member.value, &format!("`{key}`"), "an integer or \"inf\""),
+            }
+        }
+        for (member, key) in [(faninout, "faninout"), (segsize, "seg_size"), (requests, "reqs")] {
+            if let Some(member) = member {
+                self.int(member, key);
+            }
+        }
+        match alg {
+            None => {
+                let span = Span::new(rule.span().start, rule.span().start + 1);
+                self.add(Code::NoAlgorithm, span, "the rule has no `alg`");
+            }
+            Some(alg) => self.algorithm(alg.value, collective),
+        }
+    }
+
+    fn algorithm(&mut self, value: Value<'_>, collective: Option<Collective>) {
+        let Some(collective) = collective else { return };
+        let known = |id: i64| {
+            let id = u32::try_from(id).ok();
+            id.is_some_and(|id| id == 0 || registry::algorithm(self.release, collective, id).is_ok())
+        };
+        let text;
+        let exists = match value.kind() {
+            Kind::Integer(id) => {
+                text = id.to_string();
+                known(id)
+            }
+            Kind::String(name) => {
+                let name = c_str(name);
+                text = shown(name);
+                let named = str::from_utf8(name).ok();
+                let number = named.and_then(|name| name.trim().parse::<i64>().ok());
+                let id = named.and_then(|name| registry::id_of(self.release, collective, name));
+                id.is_some() || number.is_some_and(known)
+            }
+            _ => {
+                let found = kind(value.kind());
+                self.add(Code::NoAlgorithm, short(value), format!("`alg` is {found}, which counts as 0"));
+                return;
+            }
+        };
+        if exists {
+            return;
+        }
+        let algorithms = registry::algorithms(self.release, collective);
+        let list: Vec<_> = algorithms.map(|algorithm| format!("{} {}", algorithm.id, algorithm.name)).collect();
+        let message = format!("{} has no algorithm `{text}`, and the rule is dropped", collective.name());
+        let problem = self.problems.add(Code::UnknownName, value.span(), &self.versions, message);
+        problem.remedy = format!("Write one of {}.", list.join(", ")).into();
+    }
+}
+
+fn is_inf(text: &[u8]) -> bool {
+    [&b"inf"[..], b"Inf", b"INF"].iter().any(|inf| text.starts_with(inf))
+}
+
+fn kind(kind: Kind<'_>) -> &'static str {
+    match kind {
+        Kind::Null => "null",
+        Kind::Bool(_) => "a truth value",
+        Kind::Integer(_) => "an integer",
+        Kind::Float => "a number with fraction, exponent or too many digits",
+        Kind::String(_) => "a string",
+        Kind::Array(_) => "an array",
+        Kind::Object(_) => "an object",
+    }
+}
+
+/// A value, or the bracket that opens it.
+fn short(value: Value<'_>) -> Span {
+    let span = value.span();
+    match value.kind() {
+        Kind::Array(_) | Kind::Object(_) => Span::new(span.start, span.start + 1),
+        _ => span,
+    }
+}
+
+/// Whether a name differs from a known one by no more than two letters, or by case and underscores only.
+fn close(name: &str, known: &str) -> bool {
+    let plain = |text: &str| text.to_ascii_lowercase().replace(['_', '-'], "");
+    if plain(name) == plain(known) {
+        return true;
+    }
+    known.len() > 4 && name.len().abs_diff(known.len()) <= 2 && distance(name.as_bytes(), known.as_bytes()) <= 2
+}
+
+/// The number of letters to insert, remove or replace.
+fn distance(one: &[u8], other: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[other.len()]
+}

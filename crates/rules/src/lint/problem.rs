@@ -1,0 +1,103 @@
+//! What a check reports.
+
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
+
+use super::code::Code;
+use crate::behaviour::Behaviour;
+use crate::span::Span;
+
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// Probably not what was meant, or harmful to some programs.
+    Warning,
+    /// Ignored, misread, or fatal.
+    Error,
+}
+
+/// Another place that a problem is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Related {
+    /// The place.
+    pub span: Span,
+    /// What is there.
+    pub message: String,
+}
+
+/// One problem of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// Which problem it is.
+    pub code: Code,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Where it is.
+    pub span: Span,
+    /// The versions that it concerns.
+    #[serde(serialize_with = "names")]
+    pub versions: Vec<Behaviour>,
+    /// What is wrong here.
+    pub message: String,
+    /// Why that is a problem.
+    pub explanation: Cow<'static, str>,
+    /// What to do about it.
+    pub remedy: Cow<'static, str>,
+    /// Other places that it is about, some of them where there are many.
+    pub related: Vec<Related>,
+}
+
+/// What a version does with the file as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Its rules are in force.
+    Accepted,
+    /// All of it is ignored, silently.
+    Rejected,
+    /// `MPI_Init` crashes.
+    Crashes,
+}
+
+/// A version and what it does with the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// The version.
+    #[serde(serialize_with = "name")]
+    pub version: Behaviour,
+    /// What it does.
+    pub verdict: Verdict,
+}
+
+/// Everything about a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// What each version does with it as a whole.
+    pub outcomes: Vec<Outcome>,
+    /// The problems, in the order of the file.
+    pub problems: Vec<Problem>,
+}
+
+impl Report {
+    /// How many problems are exactly this bad.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.problems.iter().filter(|problem| problem.severity == severity).count()
+    }
+
+    /// How bad the worst problem is.
+    pub fn worst(&self) -> Option<Severity> {
+        self.problems.iter().map(|problem| problem.severity).max()
+    }
+}
+
+fn names<S: Serializer>(versions: &[Behaviour], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(versions.iter().map(Behaviour::name))
+}
+
+fn name<S: Serializer>(version: &Behaviour, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(version.name())
+}

@@ -1,0 +1,248 @@
+//! A fixture for each code, files without problems, and any bytes.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::choice::Choice;
+use crate::classic::ClassicFile;
+use crate::collective::Collective;
+use crate::emit::{self, Notes, Target, TargetFormat};
+use crate::steps::Steps;
+use crate::table::{RuleTable, all_builtin};
+
+/// For each code a file and the text that is marked; the version that shall read it, if not all.
+const FIXTURES: &[(Code, &str, &str, &str)] = &[
+    (Code::Rejected, "1\n7 1\n4 1\n 8 1 0 0\n", "8", ""),
+    (Code::Crashes, r#"{"collectives": {"bcast": [{"rules": []}], "Scatter": []}}"#, "\"Scatter\"", ""),
+    (Code::Misread, "1\n7 1\n0 2\n 0 1 0 0 9\n 64 1 0 0 9\n", "9", ""),
+    (Code::HeaderUnread, "rule-file-version-2\n0\n", "rule-file-version-2", ""),
+    (Code::JsonUnread, r#"{"collectives": {}}"#, "{", ""),
+    (Code::BrokenNumber, "1\n7 1\n0 2\n 0 1 0 0\n 0800 1 0 0\n", "0800", ""),
+    (Code::BrokenNumber, "1\n7 1\n0 2\n 0 1 0 0\n 1e3 1 0 0\n", "1e3", ""),
+    (Code::BrokenNumber, "1\n7 1\n0 2\n 0 1 0 0\n 1.5 1 0 0\n", "1.5", ""),
+    (Code::BrokenNumber, "1\n7 1\n0 2\n 0 1 0 0\n 1K 1 0 0\n", "1K", ""),
+    (Code::OddNumber, "1\n7 1\n0 2\n 0 1 0 0\n 0144 1 0 0\n", "0144", ""),
+    (Code::OddNumber, "1\n7 1\n0 2\n 0 1 0 0\n 0x64 1 0 0\n", "0x64", ""),
+    (Code::OddNumber, "1\n7 1\n0 2\n 0 1 0 0\n +100 1 0 0\n", "+100", ""),
+    (Code::Negative, "1\n7 1\n0 1\n 0 -1 0 0\n", "-1", ""),
+    (Code::DigitsInText, "coll-7\n1\n7 1\n0 1\n 0 1 0 0\n", "coll-7", ""),
+    (Code::DigitsInText, "1\n7 1\n0 1\n 0 alg2 0 0\n", "alg2", ""),
+    (Code::StrayText, "1 collective only\n7 1\n0 1\n 0 1 0 0\n", "collective only", ""),
+    (Code::StrayText, "\u{feff}1\n7 1\n0 1\n 0 1 0 0\n", "\u{feff}", ""),
+    (Code::HugeNumber, "1\n7 1\n0 1\n 0 1 0 4294967296\n", "4294967296", ""),
+    (Code::LateHeader, "# rules\nrule-file-version-2\n0\n", "rule-file-version-2", ""),
+    (Code::OddHeader, "rule-file-version-9\n0\n", "rule-file-version-9", ""),
+    (Code::FifthColumn, "1\n7 1\n0 2\n 0 1 0 0 9\n 64 1 0 0\n", "9", ""),
+    (Code::RulesOnALine, "rule-file-version-2\n1\n7 1\n0 2\n 0 1 0 0 64 6 0 0\n", "0 1 0 0 64 6 0 0", ""),
+    (Code::WrongCount, "1\n7 # bcast\n1\n0 3 # rules\n 0 1 0 0\n 64 6 0 0\n", "3", ""),
+    (Code::WrongCount, "2\n7 1\n0 1\n 0 1 0 0\n 64 6 0 0\n6 1\n0 1\n 0 1 0 0\n", "1", ""),
+    (Code::WrongCount, "1\n7 3\n0 1\n 0 1 0 0\n4 1\n 0 6 0 0\n", "3", ""),
+    (Code::WrongCount, "1\n7 1\n0 1\n 0 1 0 0\n4 1\n 0 6 0 0\n", "1", ""),
+    (Code::WrongCount, "1\n7 1\n0 1\n 0 1 0 0\n6 1\n0 1\n 0 1 0 0\n", "1", ""),
+    (Code::EndsEarly, "1 7 1\n", "1", ""),
+    (Code::FirstSize, "1\n7 1\n4 1\n 8 1 0 0\n", "8", ""),
+    (Code::Trailing, "1\n7 1\n0 1\n 0 1 0 0\n99 98\n", "99 98", ""),
+    (Code::Unsorted, "1\n7 1\n0 3\n 0 1 0 0\n 64 6 0 0\n 32 5 0 0\n", "32", ""),
+    (Code::Duplicate, "1\n7 1\n0 3\n 0 1 0 0\n 64 6 0 0\n 64 5 0 0\n", "64", ""),
+    (Code::NoSuchId, "1\n22 1\n0 1\n 0 1 0 0\n", "22", ""),
+    (Code::TooManyCollectives, "23\n7 1\n0 1\n 0 1 0 0\n", "23", ""),
+    (Code::Untuned, "1\n10 1\n0 1\n 0 1 0 0\n", "10", ""),
+    (Code::CollectiveTwice, "2\n7 1\n0 1\n 0 1 0 0\n7 1\n0 1\n 0 6 0 0\n", "7", ""),
+    (Code::NotJson, "{\"collectives\": { // all\n}}", "/", ""),
+    (Code::UnknownKey, r#"{"collectives": {}, "author": "me"}"#, "\"author\"", "6.0"),
+    (
+        Code::MisspeltKey,
+        r#"{"collectives": {"bcast": [{"rules": [{"alg": 3, "segsize": 1024}]}]}}"#,
+        "\"segsize\"",
+        "6.0",
+    ),
+    (Code::InfiniteRanks, r#"{"collectives": {"bcast": [{"comm_size_max": "inf", "rules": []}]}}"#, "\"inf\"", "6.0"),
+    (Code::WrongType, r#"{"collectives": {"bcast": [{"comm_size_min": 4.0, "rules": []}]}}"#, "4.0", "6.0"),
+    (Code::MissingMember, r#"{"collectives": {"bcast": [{"comm_size_min": 4}]}}"#, "{", "6.0"),
+    (Code::UnknownCollective, r#"{"collectives": {"reducescatter": []}}"#, "\"reducescatter\"", "6.0"),
+    (Code::UnknownName, r#"{"collectives": {"bcast": [{"rules": [{"alg": "binomal"}]}]}}"#, "\"binomal\"", "6.0"),
+    (Code::UntunedAlgorithm, r#"{"collectives": {"gatherv": [{"rules": [{"alg": 1}]}]}}"#, "\"gatherv\"", "6.0"),
+    (Code::TrailingComma, r#"{"collectives": {"bcast": [],}}"#, ",", "6.0"),
+    (Code::RepeatedKey, r#"{"collectives": {"bcast": [], "bcast": []}}"#, "\"bcast\"", "6.0"),
+    (Code::NumberRange, r#"{"collectives": {"bcast": [{"comm_size_min": -4, "rules": []}]}}"#, "-4", "6.0"),
+    (
+        Code::UnknownDistribution,
+        r#"{"collectives": {"bcast": [{"comm_rank_distribution": "some", "rules": []}]}}"#,
+        "\"some\"",
+        "6.0",
+    ),
+    (Code::NoAlgorithm, r#"{"collectives": {"bcast": [{"rules": [{"alg": null}]}]}}"#, "null", "6.0"),
+    (Code::DeadRule, r#"{"collectives": {"bcast": [{"rules": [{"alg": 1}, {"alg": 6}]}]}}"#, r#"{"alg": 6}"#, "6.0"),
+    (
+        Code::DeadBlock,
+        r#"{"collectives": {"bcast": [{"rules": [{"alg": 1}]}, {"rules": [{"alg": 6}]}]}}"#,
+        r#"{"rules": [{"alg": 6}]}"#,
+        "6.0",
+    ),
+    (Code::BelowFirst, "1\n7 2\n4 1\n 0 1 0 0\n8 1\n 0 6 0 0\n", "4", "5.0"),
+    (Code::LoneSize, "1\n7 1\n64 1\n 0 1 0 0\n", "64", ""),
+    (Code::ShiftedSizes, "1\n7 2\n0 1\n 0 1 0 0\n8 1\n 0 6 0 0\n", "7", ""),
+    (Code::Disagreement, "1\n7 1\n0 3\n 0 1 0 0\n 64 6 0 0\n 0 5 0 0\n", "7", "5.0 6.0"),
+    (Code::OtherMetric, "1\n1 1\n0 2\n 0 1 0 0\n 64 3 0 0\n", "64 3 0 0", "4.0"),
+    (Code::SizeUnseen, "1\n14 1\n0 2\n 0 1 0 0\n 64 2 0 0\n", "64 2 0 0", ""),
+    (Code::PerRankSizes, "1\n3 2\n0 1\n 0 0 0 0\n8 3\n 0 1 0 0\n 4 3 0 0\n 512 2 0 0\n", "4 3 0 0", "5.0"),
+    (
+        Code::Gap,
+        r#"{"collectives": {"bcast": [{"comm_size_min": 4, "rules": [{"msg_size_min": 64, "alg": 6}]}]}}"#,
+        "4",
+        "6.0",
+    ),
+    (Code::TwoProcesses, "1\n6 1\n0 1\n 0 5 0 0\n", "0 5 0 0", ""),
+    (Code::SizeDependent, "1\n15 1\n0 2\n 0 1 0 0\n 64 2 0 0\n", "0", "5.0"),
+    (Code::EndlessLoop, "1\n0 1\n0 1\n 0 2 0 0\n", "0 2 0 0", "6.0"),
+    (Code::NonCommutative, "1\n2 1\n0 1\n 0 4 0 0\n", "0 4 0 0", ""),
+    (Code::MixedTypes, "1\n7 1\n0 1\n 0 3 0 1024\n", "0 3 0 1024", ""),
+    (Code::NeverItself, "1\n0 4\n0 1\n 0 0 0 0\n5 1\n 0 0 0 0\n5 1\n 0 5 0 0\n6 1\n 0 0 0 0\n", "0 5 0 0", "5.0"),
+    (Code::NeverItself, "1\n2 1\n0 1\n 0 5 0 0\n", "0 5 0 0", ""),
+    (Code::UnknownAlgorithm, "1\n7 1\n0 1\n 0 99 0 0\n", "0 99 0 0", ""),
+    (Code::IgnoredParameter, "1\n7 1\n0 1\n 0 6 4 0\n", "0 6 4 0", ""),
+    (Code::SometimesInstead, "1\n0 1\n0 1\n 0 5 0 0\n", "0 5 0 0", ""),
+];
+
+fn versions(names: &str) -> Vec<Behaviour> {
+    names.split_whitespace().map(|name| name.parse().expect(name)).collect()
+}
+
+#[test]
+fn every_code_has_its_fixture() {
+    for (code, text, marked, names) in FIXTURES {
+        let report = check(text.as_bytes(), &versions(names));
+        let found = report.problems.iter().filter(|problem| problem.code == *code);
+        let places: Vec<_> = found.map(|problem| String::from_utf8_lossy(problem.span.of(text.as_bytes()))).collect();
+        let all: Vec<_> = report.problems.iter().map(|problem| (problem.code, &problem.message)).collect();
+        assert!(places.iter().any(|place| place == marked), "{code}: {places:?} in\n{text}\n{all:#?}");
+    }
+    let tried: BTreeSet<Code> = FIXTURES.iter().map(|(code, ..)| *code).collect();
+    let missing: Vec<_> = Code::ALL.iter().filter(|code| !tried.contains(code)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn codes_ascend_and_speak_in_sentences() {
+    assert!(Code::ALL.windows(2).all(|pair| pair[0].number() < pair[1].number()));
+    for code in Code::ALL {
+        assert!(code.explanation().ends_with('.') && code.remedy().ends_with('.'), "{code}");
+        assert!(!code.title().ends_with('.'), "{code}");
+    }
+    assert_eq!(Code::Rejected.to_string(), "CR001");
+}
+
+/// A table as the tuner makes them.
+fn table() -> RuleTable {
+    let mut table = RuleTable::new();
+    let mut steps = Steps::constant(Choice::BUILTIN);
+    steps.set(1024, Some(65536), Choice::plain(6));
+    steps.set(65536, None, Choice::plain(3).with_segsize(8192));
+    let mut blocks = all_builtin();
+    blocks.set(4, Some(5), steps.clone());
+    blocks.set(8, Some(65), steps);
+    table.set(Collective::Bcast, blocks);
+    let mut blocks = all_builtin();
+    blocks.set(2, Some(3), Steps::constant(Choice::plain(5)));
+    blocks.set(8, Some(9), Steps::constant(Choice::plain(4)));
+    table.set(Collective::Barrier, blocks);
+    let mut blocks = all_builtin();
+    blocks.set(4, Some(5), Steps::constant(Choice::plain(2)));
+    table.set(Collective::Scatter, blocks.clone());
+    let mut steps = Steps::constant(Choice::plain(2));
+    steps.set(4, Some(64), Choice::plain(3));
+    steps.set(64, None, Choice::BUILTIN);
+    blocks.set(4, Some(5), steps);
+    table.set(Collective::Alltoall, blocks);
+    table
+}
+
+fn above_notes(report: &Report) -> Vec<String> {
+    let bad = report.problems.iter().filter(|problem| problem.severity > Severity::Note);
+    bad.map(|problem| format!("{} {}", problem.code, problem.message)).collect()
+}
+
+#[test]
+fn files_that_we_write_have_no_problems() {
+    let text = ClassicFile::from_table(&table(), &Notes::default()).expect("no hazards").to_string();
+    assert_eq!(above_notes(&check_everywhere(text.as_bytes())), [""; 0], "{text}");
+    for format in TargetFormat::ALL {
+        let target = Target::all(format);
+        let text = emit::write(&table(), &Notes::default(), &target).expect("no hazards");
+        assert_eq!(above_notes(&check(text.as_bytes(), &target.versions)), [""; 0], "{text}");
+        for version in target.versions {
+            assert_eq!(above_notes(&check(text.as_bytes(), &[version])), [""; 0], "{version}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn layouts_that_counts_explain_are_left_alone() {
+    for text in [
+        "1 7 1 0 2 0 1 0 0 64 6 0 0",
+        "1\n7\n1\n0\n2\n0 1\n0 0\n64 6\n0 0\n",
+        "1\n7 1 0 2\n0 1 0 0\n64 6 0 0\n",
+        "1 7 1\n0 2\n0 1 0 0\n64 6 0 0\n",
+        "3\n2 0\n6 1\n0 0\n7 1\n0 2\n0 1 0 0\n64 6 0 0\n",
+    ] {
+        assert_eq!(above_notes(&check_everywhere(text.as_bytes())), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn all_problems_are_told_at_once_and_in_order() {
+    let text = "1\n7 2\n4 1\n 0 1 0 -1\n8 2\n 0 6 0 0x\n 1K 99 junk 0\n";
+    let report = check_everywhere(text.as_bytes());
+    assert!(report.problems.windows(2).all(|pair| pair[0].span.start <= pair[1].span.start));
+    let codes: BTreeSet<_> = report.problems.iter().map(|problem| problem.code).collect();
+    for code in [Code::Rejected, Code::Negative, Code::BrokenNumber, Code::StrayText] {
+        assert!(codes.contains(&code), "{code}: {codes:?}");
+    }
+}
+
+#[test]
+fn formats_that_a_named_version_cannot_read_are_errors() {
+    let text = b"{\"collectives\": {}}";
+    assert_eq!(check_everywhere(text).worst(), Some(Severity::Warning));
+    assert_eq!(check(text, &versions("5.0 6.0")).worst(), Some(Severity::Error));
+    assert_eq!(check(text, &versions("6.0")).worst(), None);
+    let text = b"rule-file-version-2\n0\n";
+    assert_eq!(check_everywhere(text).worst(), Some(Severity::Warning));
+    assert_eq!(check(text, &versions("4.1.7")).worst(), Some(Severity::Error));
+    assert_eq!(check(text, &versions("4.1.8")).worst(), None);
+}
+
+#[test]
+fn a_report_is_data() {
+    let report = check_everywhere(b"1\n7 1\n0 1\n 0 99 0 0\n");
+    let value = serde_json::to_value(&report).expect("serialises");
+    assert_eq!(value["problems"][0]["code"], "CR407");
+    assert_eq!(value["problems"][0]["severity"], "error");
+    assert_eq!(value["outcomes"][0]["version"], "4.0");
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_judged(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let report = check_everywhere(&bytes);
+        prop_assert!(report.problems.iter().all(|problem| problem.span.start <= problem.span.end));
+    }
+
+    #[test]
+    fn any_numbers_are_judged(text in "(rule-file-version-[0-9]\n)?([0-9]{1,2}[ \n]|[-x#.K]|[0-9] [0-9] 0 0\n){0,40}") {
+        let report = check_everywhere(text.as_bytes());
+        // What no version takes is explained.
+        let taken = report.outcomes.iter().any(|outcome| outcome.verdict == Verdict::Accepted);
+        prop_assert!(taken || report.worst() == Some(Severity::Error), "{text}");
+    }
+
+    #[test]
+    fn any_json_is_judged(
+        text in "\\{\"collectives\":\\{(\"(bcast|gatherv|x)\":(\\[\
+         (\\{(\"(rules|alg|comm_size_max|msg_size_min)\":(1|\"inf\"|\\[|\\{),?)*|\\]|\\}){0,9}|3),?){0,4}",
+    ) {
+        let _ = check_everywhere(text.as_bytes());
+    }
+}

@@ -1,0 +1,289 @@
+//! The words of a classic file as people read them: lines, comments, and what is meant to be a number.
+
+use super::classic::Strict;
+use super::code::Code;
+use super::collect::Collector;
+use super::problem::Severity;
+use crate::behaviour::Behaviour;
+use crate::span::Span;
+
+/// The line that switches the fifth column on.
+pub(super) const HEADER: &[u8] = b"rule-file-version-";
+
+/// What is meant to be a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Number {
+    /// What is probably meant.
+    pub(super) value: u64,
+    pub(super) span: Span,
+}
+
+/// The numbers of a file by lines; lines without any are left out.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    pub(super) numbers: Vec<Number>,
+    /// Where each line begins among the numbers.
+    pub(super) starts: Vec<usize>,
+    /// The number of the version line, where that is the beginning of the file.
+    pub(super) header: Option<u64>,
+}
+
+impl Words {
+    /// The numbers of each line.
+    pub(super) fn lines(&self) -> impl DoubleEndedIterator<Item = &[Number]> + ExactSizeIterator {
+        let end = |line: usize| self.starts.get(line + 1).copied().unwrap_or(self.numbers.len());
+        self.starts.iter().enumerate().map(move |(line, start)| &self.numbers[*start..end(line)])
+    }
+
+    /// Whether rules may have a fifth column.
+    pub(super) fn has_requests(&self) -> bool {
+        self.header.is_some_and(|version| version > 1)
+    }
+}
+
+/// Splits a text into words and reports those that are no plain numbers.
+pub(super) fn split(source: &[u8], versions: &[Behaviour], strict: &mut Strict, problems: &mut Collector) -> Words {
+    let mut splitter = Splitter { source, versions, strict, problems, words: Words::default() };
+    let mut at = splitter.header();
+    while at < source.len() {
+        let end = line_end(source, at);
+        splitter.line(Span::new(at, end));
+        at = end + 1;
+    }
+    splitter.words
+}
+
+fn line_end(source: &[u8], at: usize) -> usize {
+    source[at..].iter().position(|byte| *byte == b'\n').map_or(source.len(), |length| at + length)
+}
+
+struct Splitter<'s> {
+    source: &'s [u8],
+    versions: &'s [Behaviour],
+    strict: &'s mut Strict,
+    problems: &'s mut Collector,
+    words: Words,
+}
+
+/// What a word is.
+enum Word {
+    Plain(u64),
+    /// Open MPI reads one number, though perhaps another than is meant.
+    Odd(u64, &'static str),
+    /// Open MPI reads several numbers, or another.
+    Broken(u64),
+    Negative(u64),
+    /// A number with a label before it or punctuation around it, which Open MPI skips: the range of the digits.
+    Within(usize, usize, u64),
+    DigitsInText,
+    Text,
+}
+
+impl Splitter<'_> {
+    /// Reads the version line, if the file begins with one, and returns where the rest begins.
+    fn header(&mut self) -> usize {
+        if !self.source.starts_with(HEADER) {
+            return 0;
+        }
+        let end = line_end(self.source, 0);
+        let line = &self.source[HEADER.len()..end];
+        let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let behind = HEADER.len() + digits;
+        let span = Span::new(0, behind);
+        self.words.header = decimal(&line[..digits]);
+        match self.words.header {
+            Some(2) => {}
+            Some(version) if version > 1 => {
+                let message = format!("version {version} is read like version 2");
+                self.problems.add(Code::OddHeader, span, self.versions, message);
+            }
+            Some(_) => {
+                let message = "this version line is the same as none, but older versions reject it";
+                self.problems.add(Code::OddHeader, span, self.versions, message);
+            }
+            None => {
+                self.problems.add(Code::OddHeader, span, self.versions, "the version line has no number").severity =
+                    Severity::Error;
+            }
+        }
+        behind
+    }
+
+    fn line(&mut self, line: Span) {
+        let text = line.of(self.source);
+        let end = text.iter().position(|byte| *byte == b'#').unwrap_or(text.len());
+        let first = self.words.numbers.len();
+        let mut at = 0;
+        let mut stray: Option<Span> = None;
+        while at < end {
+            if is_blank(text[at]) {
+                at += 1;
+                continue;
+            }
+            let length = text[at..end].iter().take_while(|byte| !is_blank(**byte)).count();
+            let span = Span::new(line.start + at, line.start + at + length);
+            at += length;
+            // Words of text in a row are one problem.
+            if let Some(text) = self.word(span) {
+                stray = Some(stray.map_or(text, |before| before.to(text)));
+            } else if let Some(text) = stray.take() {
+                self.stray(text);
+            }
+        }
+        if let Some(text) = stray {
+            self.stray(text);
+        }
+        if self.words.numbers.len() > first {
+            self.words.starts.push(first);
+        }
+    }
+
+    /// Takes a word; returns its place if it is nothing but text.
+    fn word(&mut self, span: Span) -> Option<Span> {
+        let text = span.of(self.source);
+        let shown = shown(text);
+        match classify(text) {
+            Word::Plain(value) => self.number(value, span),
+            Word::Odd(value, what) => {
+                let message = format!("`{shown}` is {what} to Open MPI: {value}");
+                self.problems.add(Code::OddNumber, span, self.versions, message);
+                self.number(value, span);
+            }
+            Word::Broken(value) => {
+                let message = format!("`{shown}` is not one integer to Open MPI");
+                self.problems.add(Code::BrokenNumber, span, self.versions, message);
+                self.strict.garbage.push(span);
+                self.number(value, span);
+            }
+            Word::Negative(value) => {
+                self.problems.add(Code::Negative, span, self.versions, format!("`{shown}` is negative"));
+                self.number(value, span);
+            }
+            Word::Within(start, end, value) => {
+                let digits = Span::new(span.start + start, span.start + end);
+                self.number(value, digits);
+                let rest =
+                    if start > 0 { Span::new(span.start, digits.start) } else { Span::new(digits.end, span.end) };
+                self.stray(rest);
+            }
+            Word::DigitsInText if contains(text, b"rule-file-version") => {
+                let message = "this is not the beginning of the file, and so no version line";
+                self.problems.add(Code::LateHeader, span, self.versions, message);
+            }
+            Word::DigitsInText => {
+                let message = format!("Open MPI reads the digits in `{shown}` as fields");
+                self.problems.add(Code::DigitsInText, span, self.versions, message);
+                self.strict.garbage.push(span);
+            }
+            Word::Text => return Some(span),
+        }
+        None
+    }
+
+    fn number(&mut self, value: u64, span: Span) {
+        self.words.numbers.push(Number { value, span });
+    }
+
+    fn stray(&mut self, span: Span) {
+        let text = span.of(self.source);
+        let message = match text.strip_prefix(b"\xef\xbb\xbf") {
+            Some([]) => "the file begins with a byte order mark".to_owned(),
+            _ => format!("`{}` is neither a number nor a comment", shown(text)),
+        };
+        self.problems.add(Code::StrayText, span, self.versions, message);
+    }
+}
+
+/// What `isspace` takes in the C locale.
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+/// A text of any bytes, cut to what fits a line.
+pub(super) fn shown(text: &[u8]) -> String {
+    const MOST: usize = 32;
+    let lossy = String::from_utf8_lossy(&text[..text.len().min(4 * MOST)]).into_owned();
+    let mut short: String = lossy.chars().take(MOST).map(|char| if char.is_control() { ' ' } else { char }).collect();
+    if lossy.chars().count() > MOST || text.len() > 4 * MOST {
+        short.push('…');
+    }
+    short
+}
+
+/// The value of decimal digits; none where there are none. Saturates like C's.
+fn decimal(digits: &[u8]) -> Option<u64> {
+    let push = |value: u64, digit: &u8| value.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
+    let all = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    all.then(|| digits.iter().fold(0, push))
+}
+
+fn classify(text: &[u8]) -> Word {
+    if let Some(value) = decimal(text) {
+        return match text {
+            [b'0', rest @ ..] if !rest.is_empty() => octal(rest, value),
+            _ => Word::Plain(value),
+        };
+    }
+    match text {
+        [b'0', b'x' | b'X', digits @ ..] if !digits.is_empty() => {
+            let digit = |byte: &u8| char::from(*byte).to_digit(16).map(u64::from);
+            let push = |value: u64, byte| Some(value.saturating_mul(16).saturating_add(digit(byte)?));
+            return digits.iter().try_fold(0, push).map_or(Word::Broken(0), |value| Word::Odd(value, "hexadecimal"));
+        }
+        [b'+', digits @ ..] => {
+            if let Some(value) = decimal(digits) {
+                return if digits[0] == b'0' && digits.len() > 1 {
+                    octal(&digits[1..], value)
+                } else {
+                    Word::Odd(value, "a number with a sign")
+                };
+            }
+        }
+        [b'-', digits @ ..] => {
+            if let Some(value) = decimal(digits) {
+                return if value == 0 { Word::Odd(0, "a number with a sign") } else { Word::Negative(value) };
+            }
+        }
+        _ => {}
+    }
+    let Some(first) = text.iter().position(u8::is_ascii_digit) else { return Word::Text };
+    let length = text[first..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (before, digits, behind) = (&text[..first], &text[first..first + length], &text[first + length..]);
+    let value = decimal(digits).unwrap_or(0);
+    let one = digits.len() == 1 || digits[0] != b'0';
+    let is_label = before.last().is_none_or(|last| matches!(last, b'=' | b':' | b',' | b'(' | b'[' | 0x80..));
+    let closes = behind.iter().all(|byte| matches!(byte, b',' | b';' | b':' | b')' | b']' | b'.'));
+    match (before, behind) {
+        _ if one && is_label && closes => Word::Within(first, first + length, value),
+        ([] | [b'+' | b'-'], _) => Word::Broken(meant(digits, behind)),
+        _ => Word::DigitsInText,
+    }
+}
+
+fn octal(digits: &[u8], decimal: u64) -> Word {
+    let push = |value: u64, byte: &u8| {
+        let digit = char::from(*byte).to_digit(8)?;
+        Some(value.saturating_mul(8).saturating_add(digit.into()))
+    };
+    digits.iter().try_fold(0, push).map_or(Word::Broken(decimal), |value| Word::Odd(value, "octal"))
+}
+
+/// What is probably meant by digits and what sticks to them.
+fn meant(digits: &[u8], behind: &[u8]) -> u64 {
+    let value = decimal(digits).unwrap_or(0);
+    let unit = |shift: u32| value.saturating_mul(1 << shift);
+    match behind {
+        [b'e' | b'E', power @ ..] => match decimal(power) {
+            Some(power) => value.saturating_mul(10u64.saturating_pow(power.min(64) as u32)),
+            None => value,
+        },
+        [b'k' | b'K', ..] => unit(10),
+        [b'm' | b'M', ..] => unit(20),
+        [b'g' | b'G', ..] => unit(30),
+        _ => value,
+    }
+}

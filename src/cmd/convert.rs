@@ -1,0 +1,97 @@
+//! `collrules convert`: writes what a rules file means in another format, and says what that loses.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
+use collrules_rules::classic::Notes;
+use collrules_rules::convert::{self, Conversion, ConvertError};
+use collrules_rules::diff::FileDifference;
+use collrules_rules::explain::{self, Group, said};
+use collrules_rules::{Behaviour, Distribution};
+
+use super::source;
+use crate::args::Convert;
+use crate::deliver::TOOL;
+use crate::failure::Failure;
+use crate::progress::say;
+
+/// How many changes are named for each version.
+const NAMED: usize = 10;
+
+pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
+    let bytes = source::read(&args.file)?;
+    let failed = |cause| match cause {
+        ConvertError::Unreadable(reasons) => Failure::NotInForce { path: args.file.clone(), reasons },
+        ConvertError::Ambiguous(ambiguity) => Failure::Ambiguous { path: args.file.clone(), ambiguity },
+        ConvertError::Emit(cause) => Failure::Emit(cause),
+    };
+    let source = convert::meaning(&bytes, args.release).map_err(failed)?;
+    let said = format!("Converted by {} from what Open MPI {} reads.", TOOL, source.behaviour);
+    let notes = Notes { header: vec![said], ..Notes::default() };
+    let conversion = convert::convert(&bytes, &source, args.to, &notes).map_err(failed)?;
+    match &args.out {
+        Some(path) => write(path, &conversion.text)?,
+        None => std::io::stdout().lock().write_all(conversion.text.as_bytes()).map_err(Failure::Stdout)?,
+    }
+    tell(&args.file, &conversion);
+    Ok(())
+}
+
+/// Writes a file that is not there yet.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let written = OpenOptions::new().write(true).create_new(true).open(path);
+    written
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|cause| Failure::Write { path: path.to_owned(), cause })
+}
+
+/// Says what is not as it was, on standard error.
+fn tell(file: &Path, conversion: &Conversion) {
+    let versions = conversion.versions.as_slice();
+    if versions.is_empty() {
+        say("the file is for no release: none has all of its algorithms");
+    } else {
+        say(&format!("the file is for {}, and means what {} reads", explain::label(versions), conversion.meaning));
+    }
+    for (version, unknown) in &conversion.lacking {
+        say(&format!("not for Open MPI {version}: {unknown}"));
+    }
+    for loss in &conversion.losses {
+        say(&format!("{}:{}: {}", file.display(), loss.line, loss.lost));
+    }
+    for (collective, version) in &conversion.metrics {
+        say(&format!(
+            "calls change: Open MPI {version} looks up other sizes for {collective} than {}",
+            conversion.meaning
+        ));
+    }
+    conversion.changes.iter().for_each(changes);
+    for hazard in &conversion.hazards {
+        say(&format!("warning: {hazard}"));
+    }
+}
+
+fn changes(group: &Group<Vec<FileDifference>>) {
+    for change in group.answer.iter().take(NAMED) {
+        let FileDifference { distribution, difference } = change;
+        let release = group.versions.first().map_or(Behaviour::distinct()[0], |version| *version).release;
+        let words = |choice| said(release, difference.collective, choice);
+        let on = match distribution {
+            Distribution::Any => String::new(),
+            other => format!(", {}", other.name()),
+        };
+        say(&format!(
+            "calls change in {}: {} for {}{on}, looked up as {}: was {}, is {}",
+            group.label(),
+            difference.collective,
+            difference.ranks,
+            difference.sizes,
+            words(difference.left),
+            words(difference.right),
+        ));
+    }
+    if group.answer.len() > NAMED {
+        say(&format!("calls change in {}: and {} ranges more", group.label(), group.answer.len() - NAMED));
+    }
+}

@@ -1,0 +1,144 @@
+//! `collrules diff`: the calls that two rules files decide differently.
+
+use std::io::Write;
+use std::path::Path;
+
+use collrules_report::terminal::aligned;
+use collrules_rules::convert;
+use collrules_rules::diff::{self, FileDifference};
+use collrules_rules::explain::{self, Group, said};
+use collrules_rules::{Behaviour, Distribution, Load, load};
+use serde_json::{Value, json};
+
+use super::source;
+use crate::args::Diff;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::progress::say;
+
+/// What a version makes of two files.
+#[derive(Debug, PartialEq)]
+struct Compared {
+    /// Why a file is not in force, left and right.
+    not_in_force: [Option<String>; 2],
+    /// Whether one of them, and not the other, crashes `MPI_Init`.
+    one_crashes: bool,
+    differences: Vec<FileDifference>,
+}
+
+/// Says what differs; the exit code says whether something does.
+pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
+    let (left, right) = (source::read(&args.left)?, source::read(&args.right)?);
+    let versions = source::versions(&args.release);
+    let mut unread = [Vec::new(), Vec::new()];
+    let mut compared = Vec::new();
+    for version in &versions {
+        let loads = [load(&left, version), load(&right, version)];
+        let [a, b] = &loads;
+        let mut not_in_force = [a, b].map(why);
+        for (why, bytes) in not_in_force.iter_mut().zip([&left, &right]) {
+            if args.release.is_empty() && convert::is_foreign(bytes, version) {
+                why.get_or_insert_with(|| "JSON, which is taken for a classic file by its digits".to_owned());
+            }
+        }
+        for (reasons, why) in unread.iter_mut().zip(&not_in_force) {
+            reasons.extend(why.clone().map(|why| (*version, why)));
+        }
+        let differences = diff::files(version.release, a.accepted(), b.accepted());
+        let one_crashes = matches!(a, Load::Crashes(_)) != matches!(b, Load::Crashes(_));
+        compared.push((*version, Compared { not_in_force, one_crashes, differences }));
+    }
+    for (path, reasons) in [&args.left, &args.right].into_iter().zip(unread) {
+        if reasons.len() == versions.len() {
+            return Err(Failure::NotInForce { path: path.clone(), reasons: in_groups(reasons) });
+        }
+    }
+    let in_force = |(_, compared): &(Behaviour, Compared)| compared.not_in_force == [None, None];
+    let mut left_out = Vec::new();
+    if args.release.is_empty() && compared.iter().any(in_force) {
+        // Nobody compares formats: a release that has not both files in force is not asked unless it is named.
+        left_out = compared.iter().filter(|entry| !in_force(entry)).map(|(version, _)| *version).collect();
+        compared.retain(in_force);
+    }
+    let groups = explain::group(compared);
+    if !left_out.is_empty() {
+        say(&format!("not compared for {}, which does not take both files", explain::label(&left_out)));
+    }
+    let text = if args.json {
+        serde_json::to_string_pretty(&groups.iter().map(in_json).collect::<Vec<_>>())? + "\n"
+    } else {
+        groups.iter().map(|group| block(args, group)).collect::<Vec<_>>().join("\n")
+    };
+    std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Stdout)?;
+    let differ = groups.iter().any(|group| group.answer.one_crashes || !group.answer.differences.is_empty());
+    Ok(if differ { Exit::Problems } else { Exit::Done })
+}
+
+fn why(load: &Load) -> Option<String> {
+    match load {
+        Load::Accepted(_) => None,
+        Load::Rejected(rejection) => Some(format!("rejected as a whole: {rejection}")),
+        Load::Crashes(crash) => Some(crash.to_string()),
+    }
+}
+
+/// Reasons, each with its versions.
+fn in_groups(reasons: Vec<(Behaviour, String)>) -> Vec<String> {
+    explain::group(reasons).iter().map(|group| format!("{}: {}", group.label(), group.answer)).collect()
+}
+
+fn in_json(group: &Group<Compared>) -> Value {
+    let Compared { not_in_force: [left, right], one_crashes, differences } = &group.answer;
+    let releases: Vec<_> = group.versions.iter().map(Behaviour::name).collect();
+    json!({
+        "releases": releases,
+        "not_in_force": { "left": left, "right": right },
+        "one_crashes": one_crashes,
+        "differences": differences,
+    })
+}
+
+fn block(args: &Diff, group: &Group<Compared>) -> String {
+    let Compared { not_in_force, differences, .. } = &group.answer;
+    let mut text = format!("{}: ", group.label());
+    let calls = differences.len();
+    text += &match (not_in_force, calls) {
+        ([Some(_), Some(_)], _) => "neither file is in force\n".to_owned(),
+        (_, 0) => "both files decide every call alike\n".to_owned(),
+        (_, 1) => "1 range of calls is decided differently\n".to_owned(),
+        _ => format!("{calls} ranges of calls are decided differently\n"),
+    };
+    for (path, why) in [&args.left, &args.right].into_iter().zip(not_in_force) {
+        text += &why.as_ref().map(|why| format!("  {} is {why}\n", path.display())).unwrap_or_default();
+    }
+    if !differences.is_empty() {
+        // Names of algorithms change at most their spelling within a group.
+        let release = group.versions[0].release;
+        let distributed = differences.iter().any(|found| found.distribution != Distribution::Any);
+        let [left, right] = [&args.left, &args.right].map(|path| name(path));
+        let mut header = vec!["collective", "communicators", "looked up", &left, &right];
+        if distributed {
+            header.insert(1, "on nodes");
+        }
+        let rows = differences.iter().map(|FileDifference { distribution, difference }| {
+            let words = |choice| said(release, difference.collective, choice);
+            let mut cells = vec![
+                difference.collective.to_string(),
+                difference.ranks.to_string(),
+                difference.sizes.to_string(),
+                words(difference.left),
+                words(difference.right),
+            ];
+            if distributed {
+                cells.insert(1, distribution.name().to_owned());
+            }
+            cells
+        });
+        text += &(aligned(&header, rows, &[]) + "\n");
+    }
+    text
+}
+
+fn name(path: &Path) -> String {
+    path.display().to_string()
+}

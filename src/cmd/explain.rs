@@ -1,0 +1,185 @@
+//! `collrules explain`: which rule serves a call, or what a whole file says, in every release.
+
+use std::io::Write;
+use std::path::Path;
+
+use collrules_report::terminal::aligned;
+use collrules_rules::explain::{self, Answer, Group, Lines, MessageSizes, Place, Row, Served};
+use collrules_rules::{Behaviour, Bytes, Call, Collective, Distribution, load};
+use serde_json::json;
+
+use super::source;
+use crate::args::Explain;
+use crate::failure::Failure;
+
+pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
+    let bytes = source::read(&args.file)?;
+    let versions = source::versions(&args.release);
+    let lines = Lines::new(&bytes);
+    let text = match args.op {
+        Some(collective) => {
+            let call = call(args, collective)?;
+            let answers =
+                versions.iter().map(|version| (*version, explain::call(&load(&bytes, version), &lines, &call)));
+            let groups = explain::group(answers);
+            if args.json {
+                pretty(&json!({ "file": args.file, "call": call, "answers": groups }))?
+            } else {
+                let blocks: Vec<String> = groups.iter().map(|group| block(&args.file, group)).collect();
+                format!("{}\n\n{}", title(&args.file, &call), blocks.join("\n"))
+            }
+        }
+        None => {
+            let answers = versions.iter().map(|version| (*version, explain::contents(&load(&bytes, version), &lines)));
+            let groups = explain::group(answers);
+            if args.json {
+                pretty(&json!({ "file": args.file, "answers": groups.iter().map(contents_json).collect::<Vec<_>>() }))?
+            } else {
+                groups.iter().map(|group| contents(&args.file, group)).collect::<Vec<_>>().join("\n")
+            }
+        }
+    };
+    std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Stdout)
+}
+
+fn call(args: &Explain, collective: Collective) -> Result<Call, Failure> {
+    let usage = |text: &str| Failure::Usage(format!("{text} of the {collective}"));
+    let ranks = args.np.ok_or_else(|| usage("give --np, the number of ranks"))?;
+    let message = match args.size {
+        Some(size) => size,
+        None if collective.has_sizes() => return Err(usage("give --size, the message size")),
+        None => Bytes(0),
+    };
+    let call = Call::new(collective, ranks, message).with_type_size(args.type_size);
+    Ok(Call {
+        is_root: !args.not_root,
+        in_place: args.in_place,
+        commutative: !args.non_commutative,
+        distribution: args.distribution,
+        ..call
+    })
+}
+
+fn pretty(value: &serde_json::Value) -> Result<String, Failure> {
+    Ok(serde_json::to_string_pretty(value)? + "\n")
+}
+
+fn title(file: &Path, call: &Call) -> String {
+    let size = if call.collective.has_sizes() { format!(" of {}", call.message) } else { String::new() };
+    let mut more = String::new();
+    if call.type_size != 1 {
+        more += &format!(", datatype of {}", Bytes(call.type_size));
+    }
+    if call.distribution != Distribution::Any {
+        more += &format!(", {}", call.distribution.name());
+    }
+    for (said, words) in [
+        (!call.is_root, ", not at the root"),
+        (call.in_place, ", in place"),
+        (!call.commutative, ", with an operation that does not commute"),
+    ] {
+        more += if said { words } else { "" };
+    }
+    format!("{}{size} on {} ranks{more}, by {}", call.collective, call.ranks, file.display())
+}
+
+fn at(file: &Path, place: &Place) -> String {
+    format!("{}:{}: {}", file.display(), place.line, place.text)
+}
+
+fn block(file: &Path, group: &Group<Answer<Served>>) -> String {
+    let lines = match &group.answer {
+        Answer::Accepted(served) => served_lines(file, served, group.versions.iter().any(|version| version.han_first)),
+        other => not_in_force(file, other),
+    };
+    let lines = lines.iter().map(|(name, text)| format!("  {name:<11} {text}\n"));
+    format!("{}:\n{}", group.label(), lines.collect::<String>())
+}
+
+fn served_lines(file: &Path, served: &Served, han: bool) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("looks up", format!("{} ({} bytes)", Bytes(served.lookup_bytes), served.lookup_bytes))];
+    lines.extend(served.place.iter().map(|place| ("decided by", at(file, place))));
+    lines.push(("because", served.because.clone()));
+    if served.choice.is_builtin() {
+        lines.push(("says", "builtin".to_owned()));
+    } else {
+        lines.push(("says", format!("{} ({})", served.said, served.choice)));
+    }
+    lines.push(("runs", served.runs.clone()));
+    lines.extend(served.reasons.iter().map(|reason| ("since", reason.clone())));
+    if han && !served.choice.is_builtin() {
+        lines.push(("but", "on several nodes, coll/han of 5.0 and later may serve the call instead".to_owned()));
+    }
+    lines
+}
+
+/// Why a file is not in force.
+fn not_in_force<T>(file: &Path, answer: &Answer<T>) -> Vec<(&'static str, String)> {
+    match answer {
+        Answer::Rejected { at: place, why } => vec![
+            ("rejects", format!("{}, silently and as a whole: {why}", at(file, place))),
+            ("runs", "Open MPI's own decision".to_owned()),
+        ],
+        Answer::Crashes { at: place, why } => vec![("crashes", format!("{}: {why}", at(file, place)))],
+        Answer::Accepted(_) => Vec::new(),
+    }
+}
+
+fn contents_json(group: &Group<Answer<Vec<Row>>>) -> serde_json::Value {
+    let releases: Vec<_> = group.versions.iter().map(Behaviour::name).collect();
+    match &group.answer {
+        Answer::Accepted(rows) => json!({ "releases": releases, "file": "accepted", "rules": rows }),
+        Answer::Rejected { at, why } => json!({ "releases": releases, "file": "rejected", "at": at, "why": why }),
+        Answer::Crashes { at, why } => json!({ "releases": releases, "file": "crashes", "at": at, "why": why }),
+    }
+}
+
+fn contents(file: &Path, group: &Group<Answer<Vec<Row>>>) -> String {
+    let title = group.label();
+    let rows = match &group.answer {
+        Answer::Accepted(rows) if rows.is_empty() => {
+            return format!("{title}: {} leaves every call to Open MPI.\n", file.display());
+        }
+        Answer::Accepted(rows) => rows,
+        other => {
+            let lines = not_in_force(file, other).into_iter().map(|(name, text)| format!("  {name:<11} {text}\n"));
+            return format!("{title}:\n{}", lines.collect::<String>());
+        }
+    };
+    let distributed = rows.iter().any(|row| row.distribution != Distribution::Any);
+    let mut header = vec!["collective", "communicators", "looked up", "message", "choice"];
+    if distributed {
+        header.insert(1, "on nodes");
+    }
+    // What is the same as in the line above is not said again.
+    let mut before: Option<&Row> = None;
+    let cells = rows.iter().map(|row| {
+        let same = before.replace(row).is_some_and(|before| {
+            (before.collective, before.distribution, before.ranks) == (row.collective, row.distribution, row.ranks)
+        });
+        let once = |text: String| if same { String::new() } else { text };
+        let mut cells = vec![
+            once(row.collective.to_string()),
+            once(row.ranks.to_string()),
+            if row.message == MessageSizes::None { "-".to_owned() } else { row.lookup.to_string() },
+            message(row),
+            row.said.clone(),
+        ];
+        if distributed {
+            cells.insert(1, once(row.distribution.name().to_owned()));
+        }
+        cells
+    });
+    format!("{title}:\n{}\n", aligned(&header, cells, &[]))
+}
+
+fn message(row: &Row) -> String {
+    match row.message {
+        MessageSizes::Same => row.lookup.to_string(),
+        MessageSizes::Blocks(sizes) => sizes.to_string(),
+        MessageSizes::OverRanks if row.lookup.first == 0 && row.lookup.end.is_none() => row.lookup.to_string(),
+        MessageSizes::OverRanks => "that over the ranks".to_owned(),
+        MessageSizes::CountFree => "any (ranks x datatype)".to_owned(),
+        MessageSizes::None => "-".to_owned(),
+    }
+}

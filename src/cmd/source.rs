@@ -1,0 +1,17 @@
+//! What the commands on rules files share.
+
+use std::path::Path;
+
+use collrules_rules::Behaviour;
+
+use crate::failure::Failure;
+
+/// A rules file, whatever it holds.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(path).map_err(|cause| Failure::Open { path: path.to_owned(), cause })
+}
+
+/// The versions that were asked for, or one for each way of reading files.
+pub(super) fn versions(asked: &[Behaviour]) -> Vec<Behaviour> {
+    if asked.is_empty() { Behaviour::distinct() } else { asked.to_vec() }
+}
