@@ -12,6 +12,7 @@ use collrules_rules::call::Distribution;
 use collrules_rules::classic::{self, ClassicFile, Notes};
 use collrules_rules::emit::{self, Target, TargetFormat};
 use collrules_rules::file::load;
+use collrules_rules::lint::check;
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Choice, Collective, Ranks, Release, RuleTable};
@@ -62,6 +63,7 @@ fn large_files(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("a {name} file of 1 000 000 rules"));
         group.sample_size(10).throughput(Throughput::Bytes(text.len() as u64));
         group.bench_function("load", |bencher| bencher.iter(|| load(black_box(text.as_bytes()), &newest)));
+        group.bench_function("check for 6.0", |bencher| bencher.iter(|| check(black_box(text.as_bytes()), &[newest])));
         if name == "JSON" {
             group.bench_function("load by serde_json, for comparison", |bencher| {
                 bencher.iter(|| serde_json::from_str::<serde_json::Value>(black_box(text)));

@@ -17,11 +17,13 @@ const COMMENT: &str = "\"comment\": ";
 /// The text: integers only, ranges without gaps, no largest size where there is none, and one rule per line.
 pub(super) fn text(table: &RuleTable, notes: &Notes) -> String {
     let mut text = String::from("{\n  \"rule_file_version\": 3,\n  \"module\": \"tuned\",\n");
+    // The minus is the first thing that a reader of classic files sees behind the version: it rejects any negative number.
     let fixed = [
+        "-1 here makes versions before 6.0 reject the file, rather than take digits in it for rules.",
         "Rules for Open MPI's coll/tuned, for 6.0 and later.",
         "Sizes are what Open MPI looks up, in bytes, both ends included; alg 0 leaves the decision to Open MPI.",
     ];
-    let header = notes.header.iter().map(String::as_str).chain(fixed);
+    let header = fixed.into_iter().chain(notes.header.iter().map(String::as_str));
     let _ = writeln!(text, "  {COMMENT}{},", list(header, "    "));
     text.push_str("  \"collectives\": {");
     separated(&mut text, "\n", table.collectives(), |text, (collective, blocks)| {
