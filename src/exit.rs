@@ -8,7 +8,7 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Everything went well.
     Done = 0,
-    /// A checked file has problems, or compared files differ.
+    /// A checked file has problems, compared files differ, or benchmarked data is wrong.
     Problems = 1,
     /// The command line makes no sense; clap exits with this by itself.
     Usage = 2,

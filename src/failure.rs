@@ -111,7 +111,8 @@ impl Failure {
             | Self::Unverifiable { .. } => Exit::Input,
             Self::Runner(RunnerError::Record(error)) | Self::Record(error) if is_input(error) => Exit::Input,
             Self::Runner(RunnerError::Rules { .. }) => Exit::Input,
-            Self::Runner(RunnerError::Record(_) | RunnerError::Scratch { .. }) | Self::Record(_) => Exit::Output,
+            Self::Runner(RunnerError::Record(_) | RunnerError::Scratch { .. } | RunnerError::Output(_))
+            | Self::Record(_) => Exit::Output,
             Self::Emit(_) | Self::Write { .. } | Self::Settings(_) | Self::Json(_) | Self::Stdout(_) => Exit::Output,
             Self::Runner(RunnerError::JobDied { .. } | RunnerError::JobHung { .. }) => Exit::Incomplete,
             Self::Runner(_) => Exit::Environment,

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Explain(explain) => cmd::explain::run(&explain).map(done),
         Command::Convert(convert) => cmd::convert::run(&convert).map(done),
         Command::Diff(diff) => cmd::diff::run(&diff),
+        Command::Bench(bench) => cmd::bench::run(&bench),
     };
     match result {
         Ok(exit) => exit.into(),

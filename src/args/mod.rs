@@ -1,11 +1,15 @@
 //! The command line, as it is parsed; nothing here opens or decides anything.
 
+mod bench;
+
 use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_rules::emit::TargetFormat;
 use collrules_rules::{Behaviour, Collective, Distribution, Release};
+
+pub(crate) use bench::Bench;
 
 /// Tunes Open MPI's coll/tuned: measures every algorithm of a collective on this cluster, writes the rules file that
 /// makes Open MPI pick the right one, and shows that it does.
@@ -17,7 +21,7 @@ pub(crate) struct Args {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 a checked file has problems, or compared files differ; 2 the command line makes no sense; 3 an \
+Exit codes: 0 done; 1 a checked file has problems, compared files differ, or benchmarked data is wrong; 2 the command line makes no sense; 3 an \
 input is missing or unusable; 4 the environment does not serve (no mpirun, a worker that does not start, an unknown \
 Open MPI, too few slots); 5 measuring ended before its time, \
 what was measured is kept; 6 an output cannot be written or is already there; 7 Open MPI does not obey the rules file";
@@ -38,6 +42,8 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Show the calls that two rules files decide differently
     Diff(Diff),
+    /// Time a collective as the OSU micro-benchmarks do, and print the same columns
+    Bench(Bench),
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 pub(crate) mod analyze;
+pub(crate) mod bench;
 pub(crate) mod check;
 mod conclude;
 pub(crate) mod convert;

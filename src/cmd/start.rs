@@ -25,13 +25,32 @@ pub(super) struct Started {
 /// Finds launcher and worker, and surveys the system, for calls of these collectives on communicators of up to the
 /// largest of `np`, or of the slots at hand.
 pub(super) fn mpi(args: &Launch, collectives: &[Collective], np: &[Ranks]) -> Result<Started, RunnerError> {
-    let launcher = Launcher::find(&Wishes {
+    let (backend, survey, release, pins) = tuning(args, collectives, np)?;
+    Ok(Started { backend: Box::new(backend), survey, release, pins })
+}
+
+/// A backend that launches jobs, whatever they do there.
+pub(super) fn launching(args: &Launch) -> Result<MpiBackend, RunnerError> {
+    Ok(MpiBackend::new(launcher(args)?))
+}
+
+fn launcher(args: &Launch) -> Result<Launcher, RunnerError> {
+    Launcher::find(&Wishes {
         mpirun: args.mpirun.clone(),
         worker: args.worker.clone(),
         arguments: args.mpirun_args.clone(),
         oversubscribe: args.oversubscribe,
         patience: Duration::from_secs_f64(args.hang_timeout.0.clamp(1.0, 1e9)),
-    })?;
+    })
+}
+
+/// The same as [`mpi`], with the backend as what it is.
+pub(super) fn tuning(
+    args: &Launch,
+    collectives: &[Collective],
+    np: &[Ranks],
+) -> Result<(MpiBackend, Survey, Release, Pins), RunnerError> {
+    let launcher = launcher(args)?;
     let mut pins = settings_in_force(&launcher);
     let mut backend = MpiBackend::new(launcher);
     let survey = backend.survey()?;
@@ -52,7 +71,7 @@ pub(super) fn mpi(args: &Launch, collectives: &[Collective], np: &[Ranks]) -> Re
         backend.pin(&off);
         pins.extend(off);
     }
-    Ok(Started { backend: Box::new(backend), survey, release, pins })
+    Ok((backend, survey, release, pins))
 }
 
 /// Settings that the user gives to Open MPI about which component serves collectives, and how: what is measured under

@@ -10,6 +10,8 @@ mod simulated;
 mod support;
 
 #[cfg(feature = "mpi")]
+mod bench;
+#[cfg(feature = "mpi")]
 mod differential;
 #[cfg(feature = "mpi")]
 mod faults;

@@ -10,10 +10,12 @@
 //! | [`sample`] | one timing, and its line in the samples file |
 //! | [`manifest`] | where the numbers of a run come from |
 //! | [`rundir`] | the run directory: created once, appended to, read back |
+//! | [`benchmark`] | an OSU-style benchmark and its lines |
 //! | [`import`] | foreign timing tables as samples |
 //! | [`estimate`] | a value with its interval |
 //! | [`findings`] | what the analysis concluded, as plain data |
 
+pub mod benchmark;
 pub mod candidate;
 pub mod cell;
 pub mod estimate;

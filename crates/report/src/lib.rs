@@ -5,9 +5,11 @@
 //! | [`summary`] | what the findings come to: ranges of sizes served alike, and gains per collective |
 //! | [`terminal`] | aligned tables for a terminal |
 //! | [`markdown`] | the report file |
+//! | [`osu`] | benchmark tables with OSU's columns |
 //! | [`notes`] | the comments of the rules file |
 
 pub mod markdown;
 pub mod notes;
+pub mod osu;
 pub mod summary;
 pub mod terminal;

@@ -184,6 +184,9 @@ pub enum RunnerError {
     /// The run directory refused.
     #[error(transparent)]
     Record(#[from] RunDirError),
+    /// Nobody takes the results any more.
+    #[error("cannot write to standard output: {0}")]
+    Output(io::Error),
     /// A pipe to the job failed.
     #[error("lost contact with the MPI job: {0}")]
     Io(#[from] io::Error),

@@ -3,6 +3,7 @@
 //! The controller writes one [`Job`] to the standard input of the job's rank 0. Rank 0 answers on standard output with
 //! [`Event`]s, each on a line that begins with [`MARK`]; other lines are somebody else's output.
 
+use collrules_record::benchmark::{Benchmark, Length, Line};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cell, Plan, Survey};
 use collrules_rules::Collective;
@@ -31,6 +32,8 @@ pub enum Task {
     Survey,
     /// Time the points of a plan.
     Measure(Plan),
+    /// Time calls one after the other.
+    Benchmark(Benchmark),
     /// Make these calls once each and report what they return.
     Probe(Vec<Call>),
 }
@@ -135,6 +138,10 @@ pub enum Event {
         /// Why, in a sentence.
         why: String,
     },
+    /// A length of [`Task::Benchmark`] begins.
+    Benchmarking(Length),
+    /// The line of a length.
+    Benchmarked(Line),
     /// A call of [`Task::Probe`] begins.
     Calling {
         /// Its index.

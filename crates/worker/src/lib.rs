@@ -12,9 +12,11 @@
 //! | `switch` | setting a choice so that the next communicator is made with it |
 //! | `communicators` | one communicator per size and candidate |
 //! | `measure` | checking and timing, as rank 0 says |
+//! | `benchmark` | calls one after the other, as benchmarks make them |
 //! | `probe` | calls whose return codes tell which rule served |
 //! | `survey` | what library, hosts and algorithms there are |
 
+mod benchmark;
 mod communicators;
 mod control;
 mod ffi;
@@ -62,6 +64,7 @@ pub fn run() -> ExitCode {
         let result = Tools::start().map_err(WorkerError::from).and_then(|tools| match task {
             Task::Survey => survey::run(&control, &tools),
             Task::Measure(plan) => measure::run(&control, &tools, &plan),
+            Task::Benchmark(benchmark) => benchmark::run(&control, &tools, &benchmark),
             Task::Probe(calls) => probe::run(&control, &calls),
         });
         match result {

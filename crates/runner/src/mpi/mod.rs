@@ -6,8 +6,9 @@ mod launcher;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use collrules_record::benchmark::{Benchmark, Line};
 use collrules_record::units::Ranks;
-use collrules_record::{Plan, Survey};
+use collrules_record::{Candidate, Plan, Survey};
 use collrules_rules::Release;
 
 pub use launcher::{Launcher, Wishes};
@@ -47,6 +48,32 @@ impl MpiBackend {
     fn measuring_command(&self, plan: &Plan) -> Vec<String> {
         // An empty file is no rules file: one that the site has set up would compete with the choices under test.
         self.launcher.command(Some(plan.ranks), &self.settings("/dev/null"))
+    }
+
+    /// Runs a benchmark in one launch, with this rules file in force if there is one. `report` is given each line as it
+    /// comes; an error from it ends the launch.
+    pub fn benchmark(
+        &self,
+        benchmark: &Benchmark,
+        rules: Option<&Path>,
+        report: &mut dyn FnMut(Line) -> Result<(), RunnerError>,
+    ) -> Result<(), RunnerError> {
+        let settings = match (rules, benchmark.candidate) {
+            (Some(rules), _) => self.settings(&rules.to_string_lossy()),
+            // Nothing is set: this is what programs get.
+            (None, Candidate::Builtin) => Vec::new(),
+            (None, _) => self.settings("/dev/null"),
+        };
+        let command = self.launcher.command(Some(benchmark.ranks), &settings);
+        let mut doing = "starting the benchmark".to_owned();
+        self.launcher.converse(&command, Task::Benchmark(benchmark.clone()), &mut |event| {
+            match event {
+                Event::Benchmarking(length) => doing = format!("calling {}", benchmark.cell(length)),
+                Event::Benchmarked(line) => report(line)?,
+                _ => {}
+            }
+            Ok(doing.clone())
+        })
     }
 }
 

@@ -1,0 +1,163 @@
+//! Benchmark tables with the columns of the OSU micro-benchmarks, version 7, or the same as CSV.
+
+use std::fmt::Write;
+
+use collrules_record::benchmark::{Benchmark, Line};
+
+/// Microseconds, as these tables have them.
+const MICRO: f64 = 1e6;
+
+/// How a table looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Columns of text, under a header that begins with `#`.
+    Text,
+    /// Comma-separated values with one line of column names.
+    Csv,
+}
+
+/// A table that is written line by line.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'a> {
+    /// What is benchmarked.
+    pub benchmark: &'a Benchmark,
+    /// How the calls are carried out, such as the candidate.
+    pub how: &'a str,
+    /// How it looks.
+    pub look: Look,
+    /// With the least and the largest rank, and the number of calls.
+    pub full: bool,
+}
+
+impl Table<'_> {
+    /// Everything above the first line, which names the program, what it calls, and the columns.
+    pub fn header(&self) -> String {
+        let Benchmark { collective, percentiles, validate, .. } = self.benchmark;
+        let sizes = collective.has_sizes();
+        let mut text = String::new();
+        if self.look == Look::Csv {
+            let mut names = vec!["avg_us".to_owned()];
+            if sizes {
+                names.insert(0, "bytes".to_owned());
+            }
+            if self.full {
+                names.extend(["min_us", "max_us", "iterations"].map(str::to_owned));
+            }
+            names.extend(percentiles.iter().map(|percent| format!("p{percent}_us")));
+            names.extend(validate.then(|| "validation".to_owned()));
+            return names.join(",") + "\n";
+        }
+        let mut name = collective.name().to_owned();
+        name[..1].make_ascii_uppercase();
+        let _ = writeln!(text, "\n# collrules MPI {name} Latency Test v{}", env!("CARGO_PKG_VERSION"));
+        let _ = writeln!(text, "# {} ranks, {}", self.benchmark.ranks, self.how);
+        let average = "Avg Latency(us)";
+        let _ = if sizes { write!(text, "{:<10}{average:>18}", "# Size") } else { write!(text, "# {average}") };
+        if self.full {
+            let _ = write!(text, "{:>18}{:>18}{:>12}", "Min Latency(us)", "Max Latency(us)", "Iterations");
+        }
+        for percent in percentiles {
+            let _ = write!(text, "{:>18}", format!("P{percent} Tail Lat(us)"));
+        }
+        text += if *validate { "        Validation\n" } else { "\n" };
+        text
+    }
+
+    /// A line of the table.
+    pub fn line(&self, line: &Line) -> String {
+        let sizes = self.benchmark.collective.has_sizes();
+        let tail = line.percentiles.iter();
+        let verdict = line.valid.map(|valid| if valid { "Pass" } else { "Fail" });
+        let mut text = String::new();
+        if self.look == Look::Csv {
+            let mut fields = vec![(line.average * MICRO).to_string()];
+            if sizes {
+                fields.insert(0, line.length.bytes.0.to_string());
+            }
+            if self.full {
+                fields.extend([line.least * MICRO, line.most * MICRO].map(|micros| micros.to_string()));
+                fields.push(line.length.iterations.to_string());
+            }
+            fields.extend(tail.map(|seconds| (seconds * MICRO).to_string()));
+            fields.extend(verdict.map(str::to_owned));
+            return fields.join(",") + "\n";
+        }
+        let average = line.average * MICRO;
+        let _ = if sizes {
+            write!(text, "{:<10}{average:>18.2}", line.length.bytes.0)
+        } else {
+            write!(text, "{average:>17.2}")
+        };
+        if self.full {
+            let Line { least, most, length, .. } = line;
+            let _ = write!(text, "{:>18.2}{:>18.2}{:>12}", least * MICRO, most * MICRO, length.iterations);
+        }
+        for seconds in tail {
+            let _ = write!(text, "{:>18.2}", seconds * MICRO);
+        }
+        if let Some(verdict) = verdict {
+            let _ = write!(text, "{verdict:>18}");
+        }
+        text.push('\n');
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::Candidate;
+    use collrules_record::benchmark::Length;
+    use collrules_record::units::{Bytes, Ranks};
+    use collrules_rules::Collective;
+
+    use super::*;
+
+    fn benchmark(collective: Collective, percentiles: &[f64], validate: bool) -> Benchmark {
+        Benchmark {
+            collective,
+            ranks: Ranks(4),
+            candidate: Candidate::Builtin,
+            lengths: Vec::new(),
+            percentiles: percentiles.to_vec(),
+            validate,
+        }
+    }
+
+    fn line(percentiles: &[f64], valid: Option<bool>) -> Line {
+        let length = Length { bytes: Bytes(1024), warmup: 10, iterations: 50 };
+        Line { length, average: 1.4e-6, least: 1.3e-7, most: 4.96e-6, percentiles: percentiles.to_vec(), valid }
+    }
+
+    #[test]
+    fn text_has_the_columns_that_people_know() {
+        let bcast = benchmark(Collective::Bcast, &[50.0, 99.9], true);
+        let table = Table { benchmark: &bcast, how: "builtin", look: Look::Text, full: true };
+        let header = table.header();
+        let lines: Vec<&str> = header.lines().collect();
+        assert!(lines[1].starts_with("# collrules MPI Bcast Latency Test v"), "{header}");
+        assert_eq!(lines[2], "# 4 ranks, builtin");
+        assert_eq!(
+            lines[3],
+            "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations  P50 Tail Lat(us)\
+             P99.9 Tail Lat(us)        Validation"
+        );
+        assert_eq!(
+            table.line(&line(&[1.2e-7, 1.56e-6], Some(true))),
+            "1024                    1.40              0.13              4.96          50              0.12\
+             \x20             1.56              Pass\n"
+        );
+        let barrier = benchmark(Collective::Barrier, &[], false);
+        let table = Table { benchmark: &barrier, how: "builtin", look: Look::Text, full: false };
+        assert!(table.header().ends_with("\n# Avg Latency(us)\n"), "{}", table.header());
+        assert_eq!(table.line(&line(&[], None)), "             1.40\n");
+    }
+
+    #[test]
+    fn csv_names_its_columns_and_keeps_all_digits() {
+        let bcast = benchmark(Collective::Bcast, &[50.0], true);
+        let table = Table { benchmark: &bcast, how: "builtin", look: Look::Csv, full: true };
+        assert_eq!(table.header(), "bytes,avg_us,min_us,max_us,iterations,p50_us,validation\n");
+        let expected = "1024,1.4,0.13,4.96,50,0.12,Fail\n";
+        assert_eq!(table.line(&line(&[1.2e-7], Some(false))), expected);
+    }
+}

@@ -1,0 +1,70 @@
+//! `collrules bench`: tables as the OSU micro-benchmarks print them.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use collrules_record::Candidate;
+use collrules_record::benchmark::{Benchmark, Length};
+use collrules_record::units::Bytes;
+use collrules_report::osu::{Look, Table};
+use collrules_runner::RunnerError;
+use collrules_runner::grid::{self, MEASURABLE};
+
+use super::start;
+use crate::args::Bench;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
+    if !MEASURABLE.contains(&args.collective) {
+        return Err(RunnerError::NotMeasurable(args.collective).into());
+    }
+    if args.iterations.of(Bytes(0)) == 0 || args.iterations.of(Bytes(u64::MAX)) == 0 {
+        return Err(Failure::Usage("nothing can be said of 0 timed calls; give --iterations at least 1".to_owned()));
+    }
+    let rules = args.rules.as_deref().map(resolve).transpose()?;
+    let backend = match args.candidate {
+        // What programs get needs no looking into.
+        Candidate::Builtin => start::launching(&args.launch)?,
+        _ => start::tuning(&args.launch, &[args.collective], &[args.np])?.0,
+    };
+    let benchmark = benchmark(args);
+    let how = match &args.rules {
+        Some(rules) => format!("rules of {}", rules.display()),
+        None => args.candidate.to_string(),
+    };
+    let look = if args.csv { Look::Csv } else { Look::Text };
+    let table = Table { benchmark: &benchmark, how: &how, look, full: args.full };
+    let mut out = io::stdout().lock();
+    let mut print = |text: String| out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    print(table.header()).map_err(Failure::Stdout)?;
+    let mut right = true;
+    backend.benchmark(&benchmark, rules.as_deref(), &mut |line| {
+        right &= line.valid != Some(false);
+        print(table.line(&line)).map_err(RunnerError::Output)
+    })?;
+    if right { Ok(Exit::Done) } else { Ok(Exit::Problems) }
+}
+
+/// Every rank opens the file, from wherever it was started.
+fn resolve(path: &Path) -> Result<std::path::PathBuf, Failure> {
+    path.canonicalize().map_err(|cause| Failure::Open { path: path.to_owned(), cause })
+}
+
+fn benchmark(args: &Bench) -> Benchmark {
+    let (first, last) = args.message_size;
+    let sizes = if args.collective.has_sizes() {
+        grid::powers_of_two(first.unwrap_or(Bytes(1)).min(last), last)
+    } else {
+        vec![Bytes(0)]
+    };
+    let length = |bytes: Bytes| Length { bytes, warmup: args.warmup.of(bytes), iterations: args.iterations.of(bytes) };
+    Benchmark {
+        collective: args.collective,
+        ranks: args.np,
+        candidate: args.candidate,
+        lengths: sizes.into_iter().map(length).collect(),
+        percentiles: args.tail_lat.clone(),
+        validate: args.validation,
+    }
+}
