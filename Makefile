@@ -2,6 +2,7 @@
 #                make tune ARGS='--np 2,4 --budget 60s --out out'
 # make test    sets up, then runs every test of the workspace, under two releases of Open MPI where both can be had
 # make check   format, lints, documentation, and the build without MPI
+# make cluster-test   sets up, then tunes on a virtual cluster (scripts/virtual-cluster; root only), as a part of make test
 # SETUP=no     after any of these leaves the machine as it is and takes what is in PATH
 
 CARGO ?= cargo
@@ -19,7 +20,7 @@ export PRTE_ALLOW_RUN_AS_ROOT := 1
 export PRTE_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
-.PHONY: help tune test check setup setup-tests
+.PHONY: help tune test cluster-test check setup setup-tests
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -42,6 +43,9 @@ tune: setup
 test: setup-tests
 	$(CARGO) test --workspace
 	$(CARGO) build --workspace --benches
+
+cluster-test: setup-tests
+	$(CARGO) test --test cli virtual_cluster -- --nocapture
 
 # The fuzz targets are type-checked only: the fuzzer's own library is left out, and with it the need of a C++ compiler.
 # The build without the mpi feature must not reach for MPI or libclang, not even through a dependency.

@@ -19,3 +19,5 @@ mod faults;
 mod obeyed;
 #[cfg(feature = "mpi")]
 mod tuned;
+#[cfg(feature = "mpi")]
+mod virtual_cluster;
