@@ -26,6 +26,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         sizes: powers_of_two(Bytes(1), Bytes(1 << 20)),
         segments: vec![Bytes(8 << 10), Bytes(64 << 10)],
         fanouts: vec![2, 4],
+        requests: Vec::new(),
+        memory: Bytes(1 << 30),
+        launch_per_candidate: false,
         oversubscribe: false,
     };
     let plan = grid.plan(&survey, 3, Schedule { budget: Seconds(600.0), ..Schedule::default() }, 42)?;

@@ -6,8 +6,7 @@ use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
 use collrules_report::markdown::{self, Context};
 use collrules_report::notes::notes;
-use collrules_rules::classic::ClassicFile;
-use collrules_rules::deploy;
+use collrules_rules::{deploy, emit};
 
 use crate::failure::Failure;
 
@@ -20,8 +19,7 @@ pub(crate) type Pins = BTreeMap<String, String>;
 /// Writes the findings, and the rules under this name.
 pub(crate) fn rules(run: &RunDir, findings: &Findings, name: &str) -> Result<(), Failure> {
     run.write(rundir::FINDINGS, &(serde_json::to_string_pretty(findings)? + "\n"))?;
-    let file = ClassicFile::from_table(&findings.table, &notes(findings, TOOL))?;
-    run.write(name, &file.to_string())?;
+    run.write(name, &emit::classic(&findings.table, &notes(findings, TOOL), |_| false)?)?;
     Ok(())
 }
 

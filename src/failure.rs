@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use collrules_record::import::ImportError;
 use collrules_record::rundir::RunDirError;
-use collrules_rules::Collective;
 use collrules_rules::classic::{EmitError, Rejection};
 use collrules_rules::convert::Ambiguity;
 use collrules_rules::deploy::Inexpressible;
@@ -64,9 +63,6 @@ pub(crate) enum Failure {
     /// A file cannot be written.
     #[error("cannot write {}: {cause}", path.display())]
     Write { path: PathBuf, cause: std::io::Error },
-    /// A file with rules for a collective that no probe can call.
-    #[error("{} has rules for {collective}, which cannot be called yet to see whether they are obeyed", path.display())]
-    Unverifiable { path: PathBuf, collective: Collective },
     /// The file is not obeyed.
     #[error("{what}:\n{}", faults.join("\n"))]
     Unproven { what: String, faults: Vec<String> },
@@ -98,17 +94,13 @@ impl Failure {
 
     fn exit(&self) -> Exit {
         match self {
-            Self::Usage(_)
-            | Self::Runner(RunnerError::BadArguments(_) | RunnerError::EmptyGrid(_) | RunnerError::NotMeasurable(_)) => {
-                Exit::Usage
-            }
+            Self::Usage(_) | Self::Runner(RunnerError::BadArguments(_) | RunnerError::EmptyGrid(_)) => Exit::Usage,
             Self::Import { .. }
             | Self::Open { .. }
             | Self::Analysis { .. }
             | Self::Rejected { .. }
             | Self::NotInForce { .. }
-            | Self::Ambiguous { .. }
-            | Self::Unverifiable { .. } => Exit::Input,
+            | Self::Ambiguous { .. } => Exit::Input,
             Self::Runner(RunnerError::Record(error)) | Self::Record(error) if is_input(error) => Exit::Input,
             Self::Runner(RunnerError::Rules { .. }) => Exit::Input,
             Self::Runner(RunnerError::Record(_) | RunnerError::Scratch { .. } | RunnerError::Output(_))

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use collrules_record::Plan;
 use collrules_runner::campaign::Launch;
 use collrules_runner::wire::Event;
 
@@ -13,6 +14,7 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// Renders the runner's events as plain lines.
 pub(crate) struct Progress {
     launches: u32,
+    series: u32,
     start: Instant,
     last: Instant,
     /// Of the launch under way.
@@ -21,15 +23,22 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn new(launches: u32) -> Self {
+    pub(crate) fn new(plan: &Plan) -> Self {
         let now = Instant::now();
-        Self { launches, start: now, last: now, visited: BTreeSet::new(), visits: 0 }
+        let (launches, series) = (plan.launches, plan.separate.series);
+        Self { launches, series, start: now, last: now, visited: BTreeSet::new(), visits: 0 }
     }
 
     pub(crate) fn see(&mut self, launch: &Launch<'_>, event: &Event) {
         let Launch { number, plan } = launch;
         let seconds = self.start.elapsed().as_secs_f64();
-        let place = format!("{seconds:>4.0} s: launch {} of {}", number + 1, self.launches);
+        let place = match plan.under_rule {
+            None => format!("{seconds:>4.0} s: launch {} of {}", number + 1, self.launches),
+            Some(candidate) => {
+                let collective = plan.cells.first().map_or("", |planned| planned.cell.collective.name());
+                format!("{seconds:>4.0} s: series {} of {}, {collective} {candidate}", number + 1, self.series)
+            }
+        };
         match event {
             Event::Visited { cell, .. } => {
                 self.visited.insert(*cell);
@@ -48,7 +57,10 @@ impl Progress {
                 say(&format!("{} is out in {}: {why}", planned.candidates[*candidate], planned.cell));
             }
             Event::Measured { why } => {
-                say(&format!("{place} ends: {why}"));
+                // One of many short launches is not worth a line.
+                if plan.under_rule.is_none() {
+                    say(&format!("{place} ends: {why}"));
+                }
                 self.visited.clear();
                 self.visits = 0;
             }

@@ -48,9 +48,9 @@ pub(crate) enum Command {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Tune {
-    /// Collectives to tune, separated by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "bcast,scatter,barrier")]
-    pub(crate) ops: Vec<Collective>,
+    /// Collectives to tune, separated by commas, or all
+    #[arg(long, value_name = "LIST", default_value = "bcast,scatter,barrier", value_parser = collectives)]
+    pub(crate) ops: Collectives,
     /// Communicator sizes, separated by commas [default: powers of two up to the slots at hand, and the slots]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) np: Vec<Ranks>,
@@ -63,6 +63,15 @@ pub(crate) struct Tune {
     /// Fan-outs to try where an algorithm has one, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2,4")]
     pub(crate) fanouts: Vec<u32>,
+    /// Bounds on requests to try where an algorithm has one and this Open MPI reads it from a file (4.1.8, 5.0.7, 6.0)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2")]
+    pub(crate) requests: Vec<u32>,
+    /// What the buffers of one rank may take; larger calls are left out
+    #[arg(long, value_name = "SIZE", default_value = "512M")]
+    pub(crate) max_memory: Bytes,
+    /// Start a job for each candidate, as one does without collrules; needed, and done without asking, for allgatherv
+    #[arg(long)]
+    pub(crate) launch_per_candidate: bool,
     /// Time to spend on measuring; every cell gets one visit per launch in any case
     #[arg(long, value_name = "TIME", default_value = "120s")]
     pub(crate) budget: Seconds,
@@ -292,6 +301,21 @@ fn distribution(text: &str) -> Result<Distribution, String> {
     })
 }
 
+/// Collectives as the user names them, by id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Collectives(pub(crate) Vec<Collective>);
+
+fn collectives(text: &str) -> Result<Collectives, String> {
+    if text.trim().eq_ignore_ascii_case("all") {
+        return Ok(Collectives(Collective::ALL.to_vec()));
+    }
+    let named = text.split(',').map(|name| name.parse::<Collective>().map_err(|error| format!("{error}; or all")));
+    let mut named = named.collect::<Result<Vec<_>, _>>()?;
+    named.sort_unstable();
+    named.dedup();
+    Ok(Collectives(named))
+}
+
 /// Message sizes as the user names them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes(pub(crate) Vec<Bytes>);
@@ -349,6 +373,14 @@ mod tests {
         for bad in ["", "0:8", "8:1", "1:", "x", "1:4G"] {
             assert!(sizes(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn collectives_are_a_list_or_all() {
+        assert_eq!(collectives("scatter,bcast,bcast"), Ok(Collectives(vec![Collective::Bcast, Collective::Scatter])));
+        assert_eq!(collectives("all"), Ok(Collectives(Collective::ALL.to_vec())));
+        let error = collectives("bcast,brodcast").expect_err("no such collective");
+        assert!(error.contains("`brodcast`") && error.ends_with("scan, scatter; or all"), "{error}");
     }
 
     #[test]

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use collrules_record::Candidate;
 use collrules_record::benchmark::{Benchmark, Length};
+use collrules_record::cell::type_size;
 use collrules_record::units::Bytes;
 use collrules_report::osu::{Look, Table};
 use collrules_runner::RunnerError;
-use collrules_runner::grid::{self, MEASURABLE};
+use collrules_runner::grid;
 
 use super::start;
 use crate::args::Bench;
@@ -16,9 +17,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 
 pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
-    if !MEASURABLE.contains(&args.collective) {
-        return Err(RunnerError::NotMeasurable(args.collective).into());
-    }
     if args.iterations.of(Bytes(0)) == 0 || args.iterations.of(Bytes(u64::MAX)) == 0 {
         return Err(Failure::Usage("nothing can be said of 0 timed calls; give --iterations at least 1".to_owned()));
     }
@@ -29,6 +27,10 @@ pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
         _ => start::tuning(&args.launch, &[args.collective], &[args.np])?.0,
     };
     let benchmark = benchmark(args);
+    if benchmark.lengths.is_empty() {
+        let size = type_size(args.collective);
+        return Err(Failure::Usage(format!("no message size is a multiple of {size} bytes, the datatype's size")));
+    }
     let how = match &args.rules {
         Some(rules) => format!("rules of {}", rules.display()),
         None => args.candidate.to_string(),
@@ -54,7 +56,10 @@ fn resolve(path: &Path) -> Result<std::path::PathBuf, Failure> {
 fn benchmark(args: &Bench) -> Benchmark {
     let (first, last) = args.message_size;
     let sizes = if args.collective.has_sizes() {
-        grid::powers_of_two(first.unwrap_or(Bytes(1)).min(last), last)
+        let least = Bytes(type_size(args.collective));
+        let mut sizes = grid::powers_of_two(first.unwrap_or(least).min(last), last);
+        sizes.retain(|bytes| bytes.0 % least.0 == 0);
+        sizes
     } else {
         vec![Bytes(0)]
     };

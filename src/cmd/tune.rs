@@ -6,15 +6,16 @@ use std::path::PathBuf;
 
 use collrules_record::findings::Findings;
 use collrules_record::manifest::{self, Manifest};
-use collrules_record::plan::Schedule;
+use collrules_record::plan::{Schedule, Shared, Skipped};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Seconds;
 use collrules_record::{Cell, Plan, Survey};
 use collrules_report::markdown::Context;
 use collrules_rules::Collective;
 use collrules_runner::campaign::{self, Tally};
-use collrules_runner::grid::{Grid, MEASURABLE};
+use collrules_runner::grid::Grid;
 use collrules_runner::proof::{self, Proof};
+use collrules_runner::separate::{self, Start};
 use collrules_runner::simulate::{Scenario, Simulation};
 use collrules_runner::{Backend, RunnerError};
 
@@ -27,9 +28,6 @@ use crate::failure::Failure;
 use crate::progress::{Progress, say};
 
 pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
-    if let Some(other) = args.ops.iter().find(|collective| !MEASURABLE.contains(collective)) {
-        return Err(RunnerError::NotMeasurable(*other).into());
-    }
     let Started { mut backend, survey, release, pins } = start(args)?;
     let budget = Seconds(args.budget.0 / f64::from(args.launches));
     let plan = grid(args).plan(&survey, args.launches, Schedule { budget, ..Schedule::default() }, args.seed)?;
@@ -38,6 +36,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     }
     let manifest = manifest(args, backend.as_ref(), &survey, &plan, &pins);
     let run = RunDir::create(args.out.clone().unwrap_or_else(default_out), &manifest)?;
+    backend.use_scratch(run.path());
     if let Err(failure) = refuse_unserved(backend.as_mut(), &run, &plan) {
         // Nothing was measured: the directory may be used again.
         run.discard()?;
@@ -68,7 +67,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
 
 /// The backend and what it finds.
 fn start(args: &Tune) -> Result<Started, RunnerError> {
-    let Some(scenario) = args.simulate.simulate else { return start::mpi(&args.launch, &args.ops, &args.np) };
+    let Some(scenario) = args.simulate.simulate else { return start::mpi(&args.launch, &args.ops.0, &args.np) };
     let scenario = match scenario {
         ScenarioArg::Stale => Scenario::Stale,
         ScenarioArg::Perfect => Scenario::Perfect,
@@ -81,15 +80,15 @@ fn start(args: &Tune) -> Result<Started, RunnerError> {
 }
 
 fn grid(args: &Tune) -> Grid {
-    let mut collectives = args.ops.clone();
-    collectives.sort_unstable();
-    collectives.dedup();
     Grid {
-        collectives,
+        collectives: args.ops.0.clone(),
         ranks: args.np.clone(),
         sizes: args.sizes.0.clone(),
         segments: args.segments.clone(),
         fanouts: args.fanouts.clone(),
+        requests: args.requests.clone(),
+        memory: args.max_memory,
+        launch_per_candidate: args.launch_per_candidate,
         oversubscribe: args.launch.oversubscribes(),
     }
 }
@@ -98,10 +97,15 @@ fn dry_run(plan: &Plan, survey: &Survey) -> Result<(), Failure> {
     use std::io::Write;
     let mut out = std::io::stdout().lock();
     let mut lines = vec![survey.library.clone()];
-    lines.extend(plan.cells.iter().map(|planned| {
+    for planned in &plan.cells {
         let candidates: Vec<String> = planned.candidates.iter().map(ToString::to_string).collect();
-        format!("{}: {}", planned.cell, candidates.join(" "))
-    }));
+        lines.push(format!("{}: {}", planned.cell, candidates.join(" ")));
+        let shared = planned.shared.iter();
+        lines.extend(
+            shared.map(|Shared { candidate, measured_as, why }| format!("    {candidate} is {measured_as}: {why}")),
+        );
+    }
+    lines.extend(remarks_on(plan));
     lines.push(format!(
         "{} cells, {} points, {} launches; measuring ends after about {}, or one visit to each cell per launch",
         plan.cells.len(),
@@ -110,6 +114,38 @@ fn dry_run(plan: &Plan, survey: &Survey) -> Result<(), Failure> {
         plan.budget(),
     ));
     lines.iter().try_for_each(|line| writeln!(out, "{line}")).map_err(Failure::Stdout)
+}
+
+/// What to know about a plan before it is measured.
+fn remarks_on(plan: &Plan) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (why, cells) in grouped(&plan.skipped) {
+        let more = if cells.len() > 1 { format!(" and {} more cells like it", cells.len() - 1) } else { String::new() };
+        lines.push(format!("left out: {}{more}: {why}", cells[0]));
+    }
+    if !plan.separate.is_empty() {
+        let names: Vec<&str> = plan.separate.collectives.iter().map(|collective| collective.name()).collect();
+        lines.push(format!(
+            "{}: a launch for each candidate, in {} series, {} launches in all",
+            names.join(", "),
+            plan.separate.series,
+            separate::starts(plan).iter().filter(|start| matches!(start, Start::Alone { .. })).count(),
+        ));
+    }
+    lines
+}
+
+/// Cells that are left out, by collective and reason.
+fn grouped(skipped: &[Skipped]) -> Vec<(&str, Vec<Cell>)> {
+    let mut groups: Vec<(&str, Vec<Cell>)> = Vec::new();
+    for Skipped { cell, why } in skipped {
+        let alike = |(known, cells): &&mut (&str, Vec<Cell>)| *known == why && cells[0].collective == cell.collective;
+        match groups.iter_mut().find(alike) {
+            Some((_, cells)) => cells.push(*cell),
+            None => groups.push((why, vec![*cell])),
+        }
+    }
+    groups
 }
 
 fn measure(args: &Tune, backend: &mut dyn Backend, run: &RunDir, plan: &Plan) -> Result<(), Failure> {
@@ -121,8 +157,9 @@ fn measure(args: &Tune, backend: &mut dyn Backend, run: &RunDir, plan: &Plan) ->
         args.budget,
         run.path().display(),
     ));
+    remarks_on(plan).iter().for_each(|line| say(line));
     let mut writer = run.appender()?;
-    let mut progress = Progress::new(plan.launches);
+    let mut progress = Progress::new(plan);
     let mut tally = Tally::default();
     let result =
         campaign::measure(backend, plan, &mut writer, &mut tally, &mut |launch, event| progress.see(launch, event));

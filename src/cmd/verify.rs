@@ -6,7 +6,7 @@ use std::io::Write;
 use collrules_record::Cell;
 use collrules_record::units::Bytes;
 use collrules_rules::{Collective, classic};
-use collrules_runner::grid::{self, MEASURABLE};
+use collrules_runner::grid;
 use collrules_runner::proof;
 
 use super::start::{self, Started};
@@ -18,9 +18,6 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
     let file = classic::read(&text).map_err(|cause| Failure::Rejected { path: args.rules.clone(), cause })?;
     let ids = file.collectives.iter().map(|collective| collective.id);
     let ruled: Vec<Collective> = ids.filter_map(Collective::from_id).collect();
-    if let Some(other) = ruled.iter().find(|collective| !MEASURABLE.contains(collective)) {
-        return Err(Failure::Unverifiable { path: args.rules.clone(), collective: *other });
-    }
 
     let Started { mut backend, survey, release, .. } = start::mpi(&args.launch, &ruled, &args.np)?;
     let table = file.to_table(release);
@@ -32,6 +29,7 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
             let sizes = if collective.has_sizes() { args.sizes.0.clone() } else { vec![Bytes(0)] };
             sizes.into_iter().map(move |bytes| Cell { collective, ranks, bytes })
         })
+        .filter(|cell| grid::obstacle(*cell, grid::DEFAULT_MEMORY).is_none())
         .collect();
     let proof = proof::prove(backend.as_mut(), &args.rules, &args.scratch, &table, release, &cells)?;
     if !proof.faults.is_empty() {

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use collrules_rules::Collective;
+use collrules_rules::metric::lookup_bytes;
+use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Bytes, Ranks};
@@ -15,8 +16,24 @@ pub struct Cell {
     pub collective: Collective,
     /// The communicator size.
     pub ranks: Ranks,
-    /// The message bytes that the caller passes, per-rank block for scatter; 0 where calls have no size.
+    /// The message bytes that the caller passes, as OSU prints them (see [`collrules_rules::metric`]): the block of one
+    /// rank for allgather(v), alltoall(v), gather, scatter and reduce_scatter_block, the whole vector elsewhere; 0 where
+    /// calls have no size.
     pub bytes: Bytes,
+}
+
+/// The size in bytes of the datatype that calls are made with: `MPI_INT` where there is an operation, else `MPI_BYTE`.
+///
+/// Rules see it where the lookup depends on the datatype alone (scan and exscan).
+pub fn type_size(collective: Collective) -> u64 {
+    if collective.reduces() { 4 } else { 1 }
+}
+
+impl Cell {
+    /// What Open MPI's rule lookup sees of the measured call.
+    pub fn lookup_bytes(self, release: Release) -> u64 {
+        lookup_bytes(release, self.collective, self.ranks, self.bytes, type_size(self.collective))
+    }
 }
 
 impl fmt::Display for Cell {

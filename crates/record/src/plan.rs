@@ -1,5 +1,8 @@
 //! The cells of a campaign and the candidates of each.
 
+use std::collections::BTreeSet;
+
+use collrules_rules::Collective;
 use serde::{Deserialize, Serialize};
 
 use crate::candidate::Candidate;
@@ -19,6 +22,55 @@ pub struct Plan {
     pub schedule: Schedule,
     /// Seed of every random order.
     pub seed: u64,
+    /// The collectives that get a launch for each candidate.
+    #[serde(default, skip_serializing_if = "Separate::is_empty")]
+    pub separate: Separate,
+    /// Cells of the grid that are not measured, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
+    /// In the plan of a launch that loads a rules file: the rule that serves every call of its cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under_rule: Option<Candidate>,
+}
+
+/// The collectives whose candidates cannot, or shall not, be switched in one job.
+///
+/// Each of their candidates gets a launch of its own, which loads a file with the one rule. A series has one such launch
+/// for each candidate, in an order shuffled anew, and is to these collectives what a launch is to the others: timings
+/// of one series are compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Separate {
+    /// The collectives.
+    pub collectives: BTreeSet<Collective>,
+    /// How many series there are.
+    pub series: u32,
+}
+
+impl Separate {
+    /// Whether there are no such collectives.
+    pub fn is_empty(&self) -> bool {
+        self.collectives.is_empty()
+    }
+}
+
+/// Cells that are left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// The cell.
+    pub cell: Cell,
+    /// Why, in a phrase.
+    pub why: String,
+}
+
+/// A candidate that is not measured in a cell, since another one measured there does the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shared {
+    /// The candidate.
+    pub candidate: Candidate,
+    /// The one that is measured for it.
+    pub measured_as: Candidate,
+    /// Why they do the same, in a phrase.
+    pub why: String,
 }
 
 /// A cell with the candidates that can serve it.
@@ -26,8 +78,11 @@ pub struct Plan {
 pub struct CellPlan {
     /// The cell.
     pub cell: Cell,
-    /// The candidates, builtin first.
+    /// The candidates that are measured, builtin first.
     pub candidates: Vec<Candidate>,
+    /// The candidates that need not be measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<Shared>,
 }
 
 /// How samples are spread over a launch and when a cell has enough of them.
@@ -69,12 +124,14 @@ impl Default for Schedule {
 
 impl Plan {
     /// The plan of one launch: with random orders of its own, and only the candidates that are `wanted`. Cells in which
-    /// nothing is left to compare are left out.
+    /// nothing is left to compare are left out, and so are those of collectives with launches of their own.
     #[must_use]
     pub fn for_launch(&self, launch: u32, wanted: impl Fn(Cell, Candidate) -> bool) -> Self {
-        let cells = self.cells.iter().map(|planned| {
+        let together =
+            self.cells.iter().filter(|planned| !self.separate.collectives.contains(&planned.cell.collective));
+        let cells = together.map(|planned| {
             let candidates = planned.candidates.iter().copied().filter(|candidate| wanted(planned.cell, *candidate));
-            CellPlan { cell: planned.cell, candidates: candidates.collect() }
+            CellPlan { cell: planned.cell, candidates: candidates.collect(), shared: Vec::new() }
         });
         let comparable = |planned: &CellPlan| {
             planned.candidates.first() == Some(&Candidate::Builtin) && planned.candidates.len() > 1
@@ -85,6 +142,20 @@ impl Plan {
             launches: 1,
             schedule: self.schedule,
             seed: self.seed.wrapping_add(u64::from(launch) << 32),
+            separate: Separate::default(),
+            skipped: Vec::new(),
+            under_rule: None,
+        }
+    }
+
+    /// The candidate whose timings stand for this one in a cell: itself if it is measured.
+    pub fn measured_as(&self, cell: Cell, candidate: Candidate) -> Option<Candidate> {
+        let planned = self.cells.iter().find(|planned| planned.cell == cell)?;
+        let shared = || planned.shared.iter().find(|shared| shared.candidate == candidate);
+        if planned.candidates.contains(&candidate) {
+            Some(candidate)
+        } else {
+            shared().map(|shared| shared.measured_as)
         }
     }
 

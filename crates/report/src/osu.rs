@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use collrules_record::benchmark::{Benchmark, Line};
+use collrules_record::cell::type_size;
 
 /// Microseconds, as these tables have them.
 const MICRO: f64 = 1e6;
@@ -51,6 +52,10 @@ impl Table<'_> {
         name[..1].make_ascii_uppercase();
         let _ = writeln!(text, "\n# collrules MPI {name} Latency Test v{}", env!("CARGO_PKG_VERSION"));
         let _ = writeln!(text, "# {} ranks, {}", self.benchmark.ranks, self.how);
+        if sizes {
+            let datatype = if type_size(*collective) == 1 { "MPI_BYTE" } else { "MPI_INT" };
+            let _ = writeln!(text, "# Datatype: {datatype}.");
+        }
         let average = "Avg Latency(us)";
         let _ = if sizes { write!(text, "{:<10}{average:>18}", "# Size") } else { write!(text, "# {average}") };
         if self.full {
@@ -136,8 +141,9 @@ mod tests {
         let lines: Vec<&str> = header.lines().collect();
         assert!(lines[1].starts_with("# collrules MPI Bcast Latency Test v"), "{header}");
         assert_eq!(lines[2], "# 4 ranks, builtin");
+        assert_eq!(lines[3], "# Datatype: MPI_BYTE.");
         assert_eq!(
-            lines[3],
+            lines[4],
             "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations  P50 Tail Lat(us)\
              P99.9 Tail Lat(us)        Validation"
         );

@@ -106,6 +106,14 @@ impl Collective {
         self != Self::Barrier
     }
 
+    /// Whether calls carry an operation, such as a sum, and with it a datatype that the operation is for.
+    pub fn reduces(self) -> bool {
+        matches!(
+            self,
+            Self::Allreduce | Self::Exscan | Self::Reduce | Self::ReduceScatter | Self::ReduceScatterBlock | Self::Scan
+        )
+    }
+
     fn names() -> String {
         Self::ALL.map(Self::name).join(", ")
     }

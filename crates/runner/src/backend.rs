@@ -12,13 +12,16 @@ pub trait Backend {
     /// `mpi` or `simulation`, for the manifest.
     fn name(&self) -> &'static str;
 
+    /// Names a directory that all nodes see, for files that exist while a job runs.
+    fn use_scratch(&mut self, _directory: &Path) {}
+
     /// Finds out what there is: library, hosts, slots, algorithms.
     fn survey(&mut self) -> Result<Survey, RunnerError>;
 
     /// The command that will start the measuring job of a plan; empty where nothing is launched.
     fn launcher(&self, plan: &Plan) -> Vec<String>;
 
-    /// Measures a plan in one launch and reports as it goes. An error from `report` ends the launch.
+    /// Measures a plan in one launch, which loads the rule that the plan may name, and reports as it goes. An error from `report` ends the launch.
     fn measure(
         &mut self,
         plan: &Plan,

@@ -10,6 +10,7 @@ use collrules_record::{Candidate, Cell};
 
 use crate::backend::Backend;
 use crate::error::RunnerError;
+use crate::separate;
 use crate::wire::Event;
 
 /// What a campaign came to.
@@ -35,12 +36,12 @@ pub fn measure(
 ) -> Result<(), RunnerError> {
     let mut seen: BTreeSet<Cell> = BTreeSet::new();
     let mut ended: BTreeSet<(Cell, Candidate)> = BTreeSet::new();
-    for number in 0..plan.launches {
-        let plan = plan.for_launch(number, |cell, candidate| !ended.contains(&(cell, candidate)));
+    for start in separate::starts(plan) {
+        let plan = separate::plan_of(plan, start, |cell, candidate| !ended.contains(&(cell, candidate)));
         if plan.cells.is_empty() {
-            break;
+            continue;
         }
-        let launch = Launch { number, plan: &plan };
+        let launch = Launch { number: start.number(), plan: &plan };
         backend.measure(&plan, &mut |event| {
             let rows = rows(&launch, &event);
             if !rows.is_empty() {
@@ -68,7 +69,7 @@ pub fn measure(
 /// A launch of a campaign.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
-    /// Its number, from 0.
+    /// Its number, from 0; for launches with one candidate, that of their series.
     pub number: u32,
     /// What it measures; events refer to the cells and candidates of this plan.
     pub plan: &'a Plan,
@@ -83,11 +84,14 @@ fn rows(launch: &Launch<'_>, event: &Event) -> Vec<Row> {
     match event {
         Event::Visited { cell, visit, candidates, rounds } => {
             let planned = &plan.cells[*cell];
+            // A launch with one candidate is compared as a whole, so that it counts as one visit.
+            let alone = plan.under_rule.is_some();
+            let first = if alone { visit * plan.schedule.rounds_per_visit } else { 0 };
             let row = |(round, candidate, [max, min, mean]): (usize, usize, [f64; 3])| {
                 Row::Sample(Sample {
                     launch,
-                    visit: *visit,
-                    round: round as u32,
+                    visit: if alone { 0 } else { *visit },
+                    round: first + round as u32,
                     cell: planned.cell,
                     candidate: planned.candidates[candidate],
                     max: Seconds(max),

@@ -131,9 +131,6 @@ pub enum RunnerError {
     /// There is nothing to communicate with.
     #[error("there is 1 slot, and a collective needs 2 ranks: pass --np 2 --oversubscribe to try it out")]
     OneSlot,
-    /// A collective that the worker cannot call.
-    #[error("{0} cannot be measured yet; the collectives that can are barrier, bcast, scatter")]
-    NotMeasurable(Collective),
     /// Nothing to measure.
     #[error("nothing to measure: {0}")]
     EmptyGrid(String),

@@ -13,6 +13,7 @@
 //! | [`backend`] | what can survey, measure and probe |
 //! | [`mpi`] | the backend that launches MPI jobs |
 //! | [`simulate`] | the backend that computes times from a cost model |
+//! | [`separate`] | the launches of a campaign: all candidates together, or one alone |
 //! | [`campaign`] | from events to rows of the run directory |
 //! | [`proof`] | that the Open MPI in use obeys a rules file |
 
@@ -24,6 +25,8 @@ pub mod grid;
 pub mod mpi;
 pub mod proof;
 pub mod schedule;
+mod scratch;
+pub mod separate;
 pub mod simulate;
 pub mod wire;
 

@@ -4,25 +4,26 @@
 //! that it serves fail, and no other call. So a copy of the file is loaded in which the choices alternate between
 //! failing and the builtin, with all boundaries where they are, and calls are made in every measured cell and on both
 //! sides of every boundary: they fail exactly where they should only if the file was accepted and its boundaries are
-//! read as they were meant. One launch does it. A second launch loads the file itself, and makes the measured calls
-//! with checked data.
+//! read as they were meant. One launch does it, or two where collectives call each other. Another launch
+//! loads the file itself, and makes the measured calls with checked data.
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use collrules_record::Cell;
+use collrules_record::cell::type_size;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::classic::{self, Checkerboard, ClassicFile, Notes, PROBE_ALGORITHM};
-use collrules_rules::metric::{Metric, lookup_bytes, metric};
+use collrules_rules::metric::{Metric, metric};
+use collrules_rules::registry;
 use collrules_rules::steps::Steps;
-use collrules_rules::{Choice, Collective, Release, RuleTable};
+use collrules_rules::{Behaviour, Choice, Collective, Load, Release, RuleTable, load};
 
 use crate::backend::Backend;
 use crate::error::RunnerError;
-use crate::grid::MAX_BYTES;
+use crate::grid::{DEFAULT_MEMORY, obstacle};
+use crate::scratch;
 use crate::wire::{Call, Outcome};
 
 /// Calls on both sides of a boundary are made up to this size of message: the root of a scatter holds as much per rank.
@@ -96,7 +97,7 @@ pub fn unserved(
     }
     let file = ClassicFile::from_table_accepting(&table, &Notes::default(), |_| true)
         .map_err(|error| RunnerError::WorkerFailed(error.to_string()))?;
-    let copy = temporary(scratch, &file.to_string())?;
+    let copy = scratch::file(scratch, "probe", &file.to_string())?;
     // One call for each collective and communicator size.
     let mut seen = BTreeSet::new();
     let first = cells.iter().filter(|cell| seen.insert((cell.collective, cell.ranks)));
@@ -119,12 +120,11 @@ pub fn prove(
     let rules = std::path::absolute(rules)?;
     let text = std::fs::read_to_string(&rules).map_err(|cause| RunnerError::Rules { path: rules.clone(), cause })?;
     let mut proof = Proof::default();
-    match classic::read(&text) {
-        Err(rejection) => proof.faults.push(Fault::Misread(rejection.to_string())),
-        Ok(file) if file.to_table(release) != *table => {
-            proof.faults.push(Fault::Misread("it reads back as another table".to_owned()));
-        }
-        Ok(_) => {}
+    match load(text.as_bytes(), &Behaviour::latest(release)) {
+        Load::Accepted(file) if file.to_table() == *table => {}
+        Load::Accepted(_) => proof.faults.push(Fault::Misread("it reads back as another table".to_owned())),
+        Load::Rejected(rejection) => proof.faults.push(Fault::Misread(rejection.to_string())),
+        Load::Crashes(crash) => proof.faults.push(Fault::Misread(crash.to_string())),
     }
     if table.is_empty() || !proof.faults.is_empty() {
         return Ok(proof);
@@ -154,7 +154,45 @@ fn apply(backend: &mut dyn Backend, rules: &Path, cells: &[Cell], proof: &mut Pr
     Ok(())
 }
 
+/// Collectives call others of the same communicator, whose failing rules would make them fail as well. So each part of
+/// the table is probed in a file of its own, in which nothing that is called inside has rules.
 fn probe(
+    backend: &mut dyn Backend,
+    scratch: &Path,
+    table: &RuleTable,
+    release: Release,
+    cells: &[Cell],
+    proof: &mut Proof,
+) -> Result<(), RunnerError> {
+    for part in parts(table, release) {
+        probe_part(backend, scratch, &part, release, cells, proof)?;
+    }
+    let ruled = |cell: &&Cell| table.collectives().any(|(collective, _)| collective == cell.collective);
+    proof.cells = cells.iter().filter(ruled).count();
+    Ok(())
+}
+
+/// The table in parts, none of which has both a collective and one that an algorithm of it calls.
+fn parts(table: &RuleTable, release: Release) -> Vec<RuleTable> {
+    let calls = |one, other| registry::algorithms(release, one).any(|algorithm| algorithm.calls.contains(&other));
+    let mut parts: Vec<RuleTable> = Vec::new();
+    for (collective, blocks) in table.collectives() {
+        let apart = |part: &&mut RuleTable| {
+            part.collectives().all(|(other, _)| !calls(collective, other) && !calls(other, collective))
+        };
+        match parts.iter_mut().find(apart) {
+            Some(part) => part.set(collective, blocks.clone()),
+            None => {
+                let mut part = RuleTable::new();
+                part.set(collective, blocks.clone());
+                parts.push(part);
+            }
+        }
+    }
+    parts
+}
+
+fn probe_part(
     backend: &mut dyn Backend,
     scratch: &Path,
     table: &RuleTable,
@@ -170,9 +208,9 @@ fn probe(
             board.invert(collective);
         }
     }
-    let copy = temporary(scratch, &board.file().to_string())?;
+    let copy = scratch::file(scratch, "probe", &board.file().to_string())?;
     let outcomes = backend.probe(copy.path(), &calls)?;
-    proof.probed = calls.len();
+    proof.probed += calls.len();
     if !outcomes.iter().any(|outcome| matches!(outcome, Outcome::Refused(_) | Outcome::Mixed(_))) {
         proof.faults.push(Fault::NotAccepted);
         return Ok(());
@@ -187,29 +225,12 @@ fn probe(
             proof.faults.push(Fault::WrongRule { call, outcome });
         }
     }
-    let ruled = |cell: &&Cell| table.collectives().any(|(collective, _)| collective == cell.collective);
-    proof.cells = cells.iter().filter(ruled).count();
     Ok(())
 }
 
 /// Whether a call must fail under the copy.
 fn errs(board: &Checkerboard, release: Release, call: &Call) -> bool {
-    let bytes = lookup_bytes(release, call.collective, call.ranks, call.bytes, 1);
-    board.errs(call.collective, call.ranks.0.into(), bytes)
-}
-
-/// A file that all ranks can read, under whatever user they run; gone when dropped.
-fn temporary(directory: &Path, text: &str) -> Result<tempfile::NamedTempFile, RunnerError> {
-    let write = || -> io::Result<tempfile::NamedTempFile> {
-        // Ranks have working directories of their own.
-        let directory = std::path::absolute(directory)?;
-        let mut file = tempfile::Builder::new().prefix(".collrules-probe-").suffix(".conf").tempfile_in(directory)?;
-        file.write_all(text.as_bytes())?;
-        file.flush()?;
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
-        Ok(file)
-    };
-    write().map_err(|cause| RunnerError::Scratch { path: directory.to_owned(), cause })
+    board.errs(call.collective, call.ranks.0.into(), call.cell().lookup_bytes(release))
 }
 
 /// The measured cells of the table's collectives, and both sides of every boundary that a job of this size can reach.
@@ -231,7 +252,8 @@ fn calls(board: &Checkerboard, table: &RuleTable, release: Release, cells: &[Cel
             sides.filter_map(|ranks| u32::try_from(ranks).ok()).filter(|ranks| (2..=largest).contains(ranks));
         for ranks in reachable.map(Ranks).collect::<BTreeSet<_>>() {
             let sizes = bytes.iter().copied().chain(sizes(release, collective, ranks, &edges));
-            calls.extend(sizes.map(|bytes| Call { collective, ranks, bytes }));
+            let cells = sizes.map(|bytes| Cell { collective, ranks, bytes });
+            calls.extend(cells.filter(|cell| obstacle(*cell, DEFAULT_MEMORY).is_none()).map(Call::from));
         }
     }
     calls.into_iter().collect()
@@ -240,7 +262,17 @@ fn calls(board: &Checkerboard, table: &RuleTable, release: Release, cells: &[Cel
 /// The message sizes just below and just above boundaries given in lookup bytes.
 fn sizes(release: Release, collective: Collective, ranks: Ranks, edges: &BTreeSet<u64>) -> Vec<Bytes> {
     let Metric::Times(factor) = metric(release, collective, ranks) else { return Vec::new() };
-    let sides = edges.iter().flat_map(|edge| [edge.div_ceil(factor).saturating_sub(1), edge.div_ceil(factor)]);
-    // A call without data returns before any rule is looked at.
-    sides.filter(|bytes| *bytes > 0 && *bytes <= MAX_PROBED.0.min(MAX_BYTES.0)).map(Bytes).collect()
+    let element = type_size(collective);
+    // The largest whole number of elements below the edge, and the smallest from it on.
+    let sides = edges.iter().flat_map(|edge| {
+        let above = edge.div_ceil(factor).div_ceil(element).saturating_mul(element);
+        [above.saturating_sub(element), above]
+    });
+    let callable = |bytes: &Bytes| {
+        // A call without data returns before any rule is looked at.
+        bytes.0 > 0
+            && *bytes <= MAX_PROBED
+            && obstacle(Cell { collective, ranks, bytes: *bytes }, DEFAULT_MEMORY).is_none()
+    };
+    sides.map(Bytes).filter(callable).collect()
 }

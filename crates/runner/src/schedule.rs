@@ -63,6 +63,8 @@ struct CellState {
     rounds: u32,
     /// Candidates still timed.
     active: Vec<usize>,
+    /// How many of them it takes to learn something: two to compare, or the only one that there is.
+    needed: usize,
     /// Rank maxima per candidate of the plan, in the order taken.
     times: Vec<Vec<f64>>,
 }
@@ -83,6 +85,7 @@ impl Scheduler {
     pub fn new(plan: &Plan) -> Self {
         let cells = plan.cells.iter().map(|cell| CellState {
             active: (0..cell.candidates.len()).collect(),
+            needed: cell.candidates.len().min(2),
             times: vec![Vec::new(); cell.candidates.len()],
             ..CellState::default()
         });
@@ -125,7 +128,7 @@ impl Scheduler {
         state.active.retain(|candidate| !failed.contains(candidate));
         state.round_cost = round_cost;
         // Nothing can be compared where the builtin or everything else failed.
-        if state.active.first() == Some(&0) && state.active.len() > 1 {
+        if state.active.first() == Some(&0) && state.active.len() >= state.needed {
             let visit = self.visit(cell);
             self.queue.push_front(Step::Visit(visit));
         }
@@ -146,7 +149,7 @@ impl Scheduler {
         state.round_cost = seconds / f64::from(visit.rounds + visit.warmup).max(1.0);
         let dropped = state.drop_beaten(settings.drop_factor);
         let finished = state.rounds >= settings.max_rounds
-            || state.active.len() < 2
+            || state.active.len() < state.needed
             || (state.rounds >= settings.min_rounds && state.is_precise(settings.precision));
         if !finished {
             self.unfinished.push(visit.cell);
@@ -230,7 +233,7 @@ impl Range {
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::plan::CellPlan;
+    use collrules_record::plan::{CellPlan, Separate};
     use collrules_record::units::{Bytes, Ranks, Seconds};
     use collrules_record::{Candidate, Cell};
     use collrules_rules::{Choice, Collective};
@@ -245,8 +248,18 @@ mod tests {
                 Candidate::Tuned(Choice::plain(1)),
                 Candidate::Tuned(Choice::plain(2)),
             ],
+            shared: Vec::new(),
         };
-        Plan { cells: (1..=cells).map(cell).collect(), ranks: Ranks(4), launches: 1, schedule, seed: 7 }
+        Plan {
+            cells: (1..=cells).map(cell).collect(),
+            ranks: Ranks(4),
+            launches: 1,
+            schedule,
+            seed: 7,
+            separate: Separate::default(),
+            skipped: Vec::new(),
+            under_rule: None,
+        }
     }
 
     /// Drives a scheduler with constant times per candidate; returns rounds per cell and candidate, and the end.

@@ -62,7 +62,11 @@ impl<'a> Communicators<'a> {
             .filter(|planned| planned.cell.collective == cell.collective && planned.cell.ranks == cell.ranks);
         for candidate in alike.flat_map(|planned| planned.candidates.iter().copied()) {
             if let Entry::Vacant(vacant) = self.candidates.entry((cell.collective, cell.ranks, candidate)) {
-                let comm = switch.with(candidate, || base.duplicate())?;
+                // Under a rules file there is nothing to switch, and a forced algorithm might beat the rule.
+                let comm = match self.plan.under_rule {
+                    Some(_) => base.duplicate(),
+                    None => switch.with(candidate, || base.duplicate())?,
+                };
                 ffi::return_errors(&comm);
                 vacant.insert(comm);
             }

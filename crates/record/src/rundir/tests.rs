@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::candidate::Candidate;
 use crate::cell::Cell;
-use crate::plan::{Plan, Schedule};
+use crate::plan::{Plan, Schedule, Separate};
 use crate::sample::{Ended, EndedPoint, Row, Sample};
 use crate::survey::Survey;
 use crate::units::{Bytes, Ranks, Seconds};
@@ -33,7 +33,16 @@ fn manifest() -> Manifest {
             preset: BTreeMap::new(),
             clock_step: Seconds(1e-9),
         },
-        plan: Plan { cells: Vec::new(), ranks: Ranks(2), launches: 1, schedule: Schedule::default(), seed: 7 },
+        plan: Plan {
+            cells: Vec::new(),
+            ranks: Ranks(2),
+            launches: 1,
+            schedule: Schedule::default(),
+            seed: 7,
+            separate: Separate::default(),
+            skipped: Vec::new(),
+            under_rule: None,
+        },
     }
 }
 

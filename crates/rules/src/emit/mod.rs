@@ -138,6 +138,18 @@ pub fn write_accepting(
     }
 }
 
+/// The text of a classic file: of version 1, which every release reads, unless a choice bounds its requests, which only
+/// version 2 can say.
+pub fn classic(table: &RuleTable, notes: &Notes, accepted: impl Fn(&Hazard) -> bool) -> Result<String, EmitError> {
+    let choices = table.collectives().flat_map(|(_, blocks)| blocks.iter());
+    let mut choices = choices.flat_map(|(_, _, sizes)| sizes.iter().map(|(_, _, choice)| *choice));
+    if choices.any(|choice| choice.max_requests > 0 && !choice.is_builtin()) {
+        write_accepting(table, notes, &Target::new(TargetFormat::V2, []), accepted)
+    } else {
+        Ok(ClassicFile::from_table_accepting(table, notes, accepted)?.to_string())
+    }
+}
+
 /// The table as it is written: allgather's Bruck gets a fan-out of 2 at least, which up to 5.0 ignores and with which
 /// 6.0 does the same; below 2 it would never end there. Beside algorithm 0 nothing is said.
 pub fn portable(table: &RuleTable) -> RuleTable {

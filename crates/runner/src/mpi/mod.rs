@@ -4,17 +4,20 @@ mod conversation;
 mod launcher;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use collrules_record::benchmark::{Benchmark, Line};
 use collrules_record::units::Ranks;
 use collrules_record::{Candidate, Plan, Survey};
-use collrules_rules::Release;
+use collrules_rules::emit::{self, Notes};
+use collrules_rules::steps::Steps;
+use collrules_rules::{Release, RuleTable};
 
 pub use launcher::{Launcher, Wishes};
 
 use crate::backend::Backend;
 use crate::error::RunnerError;
+use crate::scratch;
 use crate::wire::{Call, Event, Outcome, PROTOCOL, Task};
 
 /// Launches `collrules-worker` under Open MPI's mpirun.
@@ -23,12 +26,14 @@ pub struct MpiBackend {
     launcher: Launcher,
     /// MCA settings of every launch after the survey, and of the files that switch the rules on.
     pins: BTreeMap<String, String>,
+    /// Where rules files of single launches lie.
+    scratch: PathBuf,
 }
 
 impl MpiBackend {
     /// A backend with this launcher.
     pub fn new(launcher: Launcher) -> Self {
-        Self { launcher, pins: BTreeMap::new() }
+        Self { launcher, pins: BTreeMap::new(), scratch: PathBuf::from(".") }
     }
 
     /// Adds MCA settings to every launch after the survey.
@@ -45,9 +50,10 @@ impl MpiBackend {
         settings
     }
 
-    fn measuring_command(&self, plan: &Plan) -> Vec<String> {
+    fn measuring_command(&self, plan: &Plan, rules: Option<&Path>) -> Vec<String> {
         // An empty file is no rules file: one that the site has set up would compete with the choices under test.
-        self.launcher.command(Some(plan.ranks), &self.settings("/dev/null"))
+        let rules = rules.unwrap_or(Path::new("/dev/null"));
+        self.launcher.command(Some(plan.ranks), &self.settings(&rules.to_string_lossy()))
     }
 
     /// Runs a benchmark in one launch, with this rules file in force if there is one. `report` is given each line as it
@@ -75,6 +81,19 @@ impl MpiBackend {
             Ok(doing.clone())
         })
     }
+}
+
+/// The text of a file whose one rule serves every call of a plan's collectives; none where nothing, or the builtin,
+/// shall rule.
+fn one_rule(plan: &Plan) -> Result<Option<String>, RunnerError> {
+    let Some(Candidate::Tuned(choice)) = plan.under_rule else { return Ok(None) };
+    let mut table = RuleTable::new();
+    for planned in &plan.cells {
+        table.set(planned.cell.collective, Steps::constant(Steps::constant(choice)));
+    }
+    let notes = Notes { header: vec!["For one measurement. Not for use.".to_owned()], ..Notes::default() };
+    // Hazards for other communicator sizes than the measured ones do no harm here.
+    emit::classic(&table, &notes, |_| true).map(Some).map_err(|error| RunnerError::WorkerFailed(error.to_string()))
 }
 
 impl Backend for MpiBackend {
@@ -108,7 +127,11 @@ impl Backend for MpiBackend {
     }
 
     fn launcher(&self, plan: &Plan) -> Vec<String> {
-        self.measuring_command(plan)
+        self.measuring_command(plan, None)
+    }
+
+    fn use_scratch(&mut self, directory: &Path) {
+        directory.clone_into(&mut self.scratch);
     }
 
     fn measure(
@@ -116,7 +139,8 @@ impl Backend for MpiBackend {
         plan: &Plan,
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
-        let command = self.measuring_command(plan);
+        let rules = one_rule(plan)?.map(|text| scratch::file(&self.scratch, "rule", &text)).transpose()?;
+        let command = self.measuring_command(plan, rules.as_ref().map(|file| file.path()));
         let mut doing = "starting to measure".to_owned();
         self.launcher.converse(&command, Task::Measure(plan.clone()), &mut |event| {
             match &event {

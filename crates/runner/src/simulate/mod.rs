@@ -3,6 +3,7 @@
 //! It goes through the same engine, the same run directory and the same analysis as a real campaign, so that the whole
 //! pipeline can be tested where crossovers are known on paper, and tried where there is no cluster.
 
+mod formulas;
 mod model;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,6 @@ use std::path::Path;
 use collrules_record::units::Seconds;
 use collrules_record::{Candidate, Plan, Survey};
 use collrules_rules::classic;
-use collrules_rules::metric::lookup_bytes;
 use collrules_rules::{Collective, Release, Version, registry};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -72,9 +72,6 @@ impl Backend for Simulation {
         plan: &Plan,
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
-        if let Some(other) = plan.cells.iter().map(|planned| planned.cell.collective).find(|c| !Model::knows(*c)) {
-            return Err(RunnerError::EmptyGrid(format!("the simulation has no cost model of {other}")));
-        }
         let mut executor = Computed { model: &self.model, plan, clock: 0.0 };
         let mut outcome = Ok(());
         let Ok(()) = engine::run(plan, &mut executor, &mut |event| {
@@ -90,7 +87,7 @@ impl Backend for Simulation {
         // A file that the release rejects is no rules file to it, and every call is right.
         let file = classic::read(&text).ok();
         let outcome = |call: &Call| {
-            let bytes = lookup_bytes(self.release, call.collective, call.ranks, call.bytes, 1);
+            let bytes = call.cell().lookup_bytes(self.release);
             let served = file.as_ref()?.lookup(self.release, call.collective, call.ranks.0, bytes)?;
             let known = registry::algorithm(self.release, call.collective, served.choice.algorithm);
             let exists = served.choice.is_builtin() || known.is_ok();

@@ -1,0 +1,127 @@
+//! From a survey and the user's wishes to a plan.
+//!
+//! | module | job |
+//! |---|---|
+//! | `sizes` | message and communicator sizes, and which of them can be measured |
+//! | `candidates` | the choices that are tried for an algorithm |
+//! | `equivalent` | which of them cannot differ |
+
+mod candidates;
+mod equivalent;
+mod sizes;
+
+use std::collections::BTreeSet;
+
+use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
+use collrules_record::units::{Bytes, Ranks};
+use collrules_record::{Candidate, Cell, Plan, Survey};
+use collrules_rules::registry::{self, Algorithm};
+use collrules_rules::{Behaviour, Choice, Collective, Release};
+
+use crate::error::RunnerError;
+pub use sizes::{DEFAULT_MEMORY, MAX_BYTES, buffers, communicator_sizes, obstacle, powers_of_two};
+
+/// The collectives that the worker can call: all that `coll/tuned` has algorithms for.
+pub const MEASURABLE: [Collective; 14] = Collective::ALL;
+
+/// The collectives whose algorithm `MPI_T` cannot set: the scope of their parameters is "constant" in all known releases
+/// (`ompi/mca/coll/tuned/coll_tuned_allgatherv_decision.c`).
+pub const NOT_SWITCHABLE: [Collective; 1] = [Collective::Allgatherv];
+
+/// Series of launches for collectives that cannot be switched. Each gives one value per point, and fewer than this many
+/// could hardly be significant beside all other comparisons.
+pub const SERIES: u32 = 8;
+
+/// What the user wants measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    /// The collectives.
+    pub collectives: Vec<Collective>,
+    /// Communicator sizes; where none are given, the powers of two up to the slots at hand, and the slots themselves.
+    pub ranks: Vec<Ranks>,
+    /// Message sizes of collectives that have them.
+    pub sizes: Vec<Bytes>,
+    /// Segment sizes beside unsegmented, for algorithms that segment messages larger than that.
+    pub segments: Vec<Bytes>,
+    /// Fan-outs, for algorithms that use one.
+    pub fanouts: Vec<u32>,
+    /// Bounds on requests beside none, for algorithms that use one and where the release reads them from a file.
+    pub requests: Vec<u32>,
+    /// What the buffers of a rank may take; cells that need more are left out.
+    pub memory: Bytes,
+    /// A launch for each candidate of every collective, not only of those that need it.
+    pub launch_per_candidate: bool,
+    /// More ranks than slots are meant.
+    pub oversubscribe: bool,
+}
+
+/// The release of the surveyed library, if its version and every algorithm table that it lists are known.
+pub fn known_release(survey: &Survey) -> Result<Release, RunnerError> {
+    let release = Release::of(survey.version)?;
+    for (collective, listed) in &survey.algorithms {
+        registry::compare(release, *collective, listed)?;
+    }
+    Ok(release)
+}
+
+impl Grid {
+    /// The plan: every cell of the grid with the builtin and every candidate that the running library offers for it.
+    pub fn plan(&self, survey: &Survey, launches: u32, schedule: Schedule, seed: u64) -> Result<Plan, RunnerError> {
+        let release = known_release(survey)?;
+        let with_requests = Behaviour::of(survey.version)?.reads_header;
+        let ranks = communicator_sizes(&self.ranks, survey.slots(), self.oversubscribe)?;
+        let mut cells = Vec::new();
+        let mut skipped = Vec::new();
+        for collective in &self.collectives {
+            let listed = survey.algorithms.get(collective).map_or(&[][..], Vec::as_slice);
+            let algorithms: Vec<&Algorithm> = registry::algorithms(release, *collective)
+                .filter(|algorithm| listed.iter().any(|(id, _)| *id == algorithm.id))
+                .collect();
+            if algorithms.is_empty() {
+                return Err(RunnerError::NoAlgorithms(*collective));
+            }
+            let no_size = [Bytes(0)];
+            let sizes = if collective.has_sizes() { self.sizes.as_slice() } else { &no_size };
+            for ranks in &ranks {
+                for bytes in sizes {
+                    let cell = Cell { collective: *collective, ranks: *ranks, bytes: *bytes };
+                    match obstacle(cell, self.memory) {
+                        Some(why) => skipped.push(Skipped { cell, why }),
+                        None => cells.push(self.cell_plan(release, cell, &algorithms, with_requests)),
+                    }
+                }
+            }
+        }
+        if cells.is_empty() {
+            let why = skipped.first().map(|skipped| format!("{}: {}", skipped.cell, skipped.why));
+            let why = why.unwrap_or_else(|| "no collective or no message size was given".to_owned());
+            return Err(RunnerError::EmptyGrid(why));
+        }
+        let ranks = ranks.last().copied().unwrap_or_default();
+        let separate = self.separate(&cells, launches);
+        Ok(Plan { cells, ranks, launches, schedule, seed, separate, skipped, under_rule: None })
+    }
+
+    fn cell_plan(&self, release: Release, cell: Cell, algorithms: &[&Algorithm], with_requests: bool) -> CellPlan {
+        let admitted = algorithms.iter().filter(|algorithm| algorithm.ranks.admits(cell.ranks));
+        let choices: Vec<Choice> =
+            admitted.flat_map(|algorithm| self.choices(cell, algorithm, with_requests)).collect();
+        let (tuned, shared) = equivalent::share(release, cell, &choices);
+        let candidates = std::iter::once(Candidate::Builtin).chain(tuned).collect();
+        CellPlan { cell, candidates, shared }
+    }
+
+    fn separate(&self, cells: &[CellPlan], launches: u32) -> Separate {
+        let all: BTreeSet<Collective> = cells.iter().map(|planned| planned.cell.collective).collect();
+        if self.launch_per_candidate {
+            return Separate { collectives: all, series: launches };
+        }
+        let collectives: BTreeSet<Collective> =
+            all.into_iter().filter(|collective| NOT_SWITCHABLE.contains(collective)).collect();
+        let series = if collectives.is_empty() { 0 } else { launches.max(SERIES) };
+        Separate { collectives, series }
+    }
+}
+
+#[cfg(test)]
+mod tests;

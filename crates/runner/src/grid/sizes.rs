@@ -1,0 +1,116 @@
+//! Message sizes and communicator sizes, and which of them can be measured.
+
+use collrules_record::Cell;
+use collrules_record::cell::type_size;
+use collrules_record::units::{Bytes, Ranks};
+use collrules_rules::Collective;
+
+use crate::error::RunnerError;
+
+/// The largest message: element counts of MPI calls are C ints.
+pub const MAX_BYTES: Bytes = Bytes(i32::MAX as u64);
+
+/// What the buffers of one rank may take unless the user says otherwise; OSU's benchmarks have the same bound.
+pub const DEFAULT_MEMORY: Bytes = Bytes(512 << 20);
+
+/// Powers of two from `first` to `last`, and both ends.
+pub fn powers_of_two(first: Bytes, last: Bytes) -> Vec<Bytes> {
+    let mut sizes = vec![first];
+    let powers = (0..u64::BITS).map(|bit| 1u64 << bit).filter(|size| *size > first.0 && *size < last.0);
+    sizes.extend(powers.map(Bytes));
+    if last > first {
+        sizes.push(last);
+    }
+    sizes
+}
+
+/// The communicator sizes to use: those that are wanted, or else the powers of two up to the slots at hand, and the
+/// slots themselves.
+pub fn communicator_sizes(wanted: &[Ranks], slots: Ranks, oversubscribe: bool) -> Result<Vec<Ranks>, RunnerError> {
+    let mut ranks = wanted.to_vec();
+    if ranks.is_empty() {
+        if slots.0 < 2 {
+            return Err(RunnerError::OneSlot);
+        }
+        ranks = (1..u32::BITS).map(|bit| Ranks(1 << bit)).filter(|ranks| *ranks <= slots).collect();
+        ranks.push(slots);
+    }
+    ranks.sort_unstable();
+    ranks.dedup();
+    match (ranks.first(), ranks.last()) {
+        (Some(Ranks(0 | 1)), _) => {
+            Err(RunnerError::EmptyGrid("on 1 rank coll/tuned has nothing to choose; --np begins at 2".to_owned()))
+        }
+        (_, Some(largest)) if *largest > slots && !oversubscribe => {
+            Err(RunnerError::TooFewSlots { wanted: *largest, slots })
+        }
+        _ => Ok(ranks),
+    }
+}
+
+/// What the buffers of a cell take on the rank that needs the most.
+pub fn buffers(cell: Cell) -> Bytes {
+    let (message, ranks) = (cell.bytes.0, u64::from(cell.ranks.0));
+    let all = message.saturating_mul(ranks);
+    Bytes(match cell.collective {
+        Collective::Barrier => 0,
+        Collective::Bcast => message,
+        Collective::Allgather
+        | Collective::Allgatherv
+        | Collective::Gather
+        | Collective::ReduceScatterBlock
+        | Collective::Scatter => all.saturating_add(message),
+        Collective::Alltoall | Collective::Alltoallv => all.saturating_mul(2),
+        Collective::Allreduce
+        | Collective::Exscan
+        | Collective::Reduce
+        | Collective::ReduceScatter
+        | Collective::Scan => message.saturating_mul(2),
+    })
+}
+
+/// Why a cell is not measured, if it is not: its message is no whole number of elements, its buffers take more than
+/// `memory` on a rank, or an offset into them exceeds a C int.
+pub fn obstacle(cell: Cell, memory: Bytes) -> Option<String> {
+    let element = type_size(cell.collective);
+    let buffers = buffers(cell);
+    if !cell.bytes.0.is_multiple_of(element) {
+        Some(format!("the message is no multiple of the {element} B of MPI_INT, which reductions are called with"))
+    } else if buffers > memory {
+        Some(format!("the buffers would take {buffers} on a rank; --max-memory allows {memory}"))
+    } else if buffers > MAX_BYTES {
+        Some(format!("the buffers would take {buffers} on a rank, which is more than an MPI call can count"))
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(collective: Collective, ranks: u32, bytes: u64) -> Cell {
+        Cell { collective, ranks: Ranks(ranks), bytes: Bytes(bytes) }
+    }
+
+    #[test]
+    fn reductions_begin_at_an_element() {
+        for collective in Collective::ALL {
+            for bytes in [1, 2, 3, 6] {
+                let refused = obstacle(cell(collective, 4, bytes), DEFAULT_MEMORY);
+                assert_eq!(refused.is_some(), collective.reduces(), "{collective}: {refused:?}");
+            }
+            assert_eq!(obstacle(cell(collective, 4, 8), DEFAULT_MEMORY), None);
+        }
+    }
+
+    #[test]
+    fn buffers_are_bounded() {
+        assert_eq!(buffers(cell(Collective::Alltoall, 64, 1 << 20)), Bytes(128 << 20));
+        assert_eq!(obstacle(cell(Collective::Alltoall, 64, 1 << 20), DEFAULT_MEMORY), None);
+        let why = obstacle(cell(Collective::Alltoall, 64, 8 << 20), DEFAULT_MEMORY).expect("a gibibyte");
+        assert_eq!(why, "the buffers would take 1GiB on a rank; --max-memory allows 512MiB");
+        assert!(obstacle(cell(Collective::Allgather, 4096, 1 << 20), Bytes(u64::MAX)).is_some(), "beyond a C int");
+        assert!(obstacle(cell(Collective::Bcast, 4096, 1 << 20), DEFAULT_MEMORY).is_none());
+    }
+}

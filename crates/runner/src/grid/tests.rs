@@ -1,0 +1,110 @@
+//! Grids of simulated clusters, whose survey lists every algorithm of a release.
+
+use super::*;
+use crate::Backend;
+use crate::simulate::{Scenario, Simulation};
+
+fn grid(collectives: &[Collective]) -> Grid {
+    Grid {
+        collectives: collectives.to_vec(),
+        ranks: vec![Ranks(2), Ranks(3), Ranks(4)],
+        sizes: powers_of_two(Bytes(1), Bytes(1 << 20)),
+        segments: vec![Bytes(8 << 10), Bytes(64 << 10)],
+        fanouts: vec![2, 4],
+        requests: vec![2],
+        memory: DEFAULT_MEMORY,
+        launch_per_candidate: false,
+        oversubscribe: true,
+    }
+}
+
+fn survey(release: Release) -> Survey {
+    Simulation::new(Scenario::Stale, release, 4).survey().expect("a simulation")
+}
+
+fn plan(grid: &Grid, release: Release) -> Plan {
+    grid.plan(&survey(release), 3, Schedule::default(), 1).expect("a plan")
+}
+
+/// Every algorithm of the release is measured somewhere, or shared everywhere it is admitted.
+#[test]
+fn no_algorithm_is_forgotten() {
+    for release in Release::ALL {
+        let plan = plan(&grid(&MEASURABLE), release);
+        for collective in MEASURABLE {
+            for algorithm in registry::algorithms(release, collective) {
+                for planned in plan.cells.iter().filter(|planned| planned.cell.collective == collective) {
+                    let mut all =
+                        planned.candidates.iter().chain(planned.shared.iter().map(|shared| &shared.candidate));
+                    let planned_at_all = all.any(|candidate| candidate.choice().algorithm == algorithm.id);
+                    let admitted = algorithm.ranks.admits(planned.cell.ranks);
+                    assert_eq!(planned_at_all, admitted, "{release} {} {}", planned.cell, algorithm.name);
+                }
+            }
+        }
+    }
+}
+
+/// What is shared stands for something that is measured in the same cell, and nothing is both.
+#[test]
+fn what_is_shared_is_measured() {
+    for release in Release::ALL {
+        for planned in plan(&grid(&MEASURABLE), release).cells {
+            assert_eq!(planned.candidates[0], Candidate::Builtin);
+            let mut seen = BTreeSet::new();
+            assert!(planned.candidates.iter().all(|candidate| seen.insert(*candidate)), "{planned:?}");
+            for shared in &planned.shared {
+                assert!(planned.candidates.contains(&shared.measured_as), "{shared:?}");
+                assert!(seen.insert(shared.candidate), "{shared:?}");
+            }
+        }
+    }
+}
+
+/// Everything planned can be written to a rules file of that release without breaking programs of that size.
+#[test]
+fn candidates_never_fail_or_hang() {
+    use collrules_rules::call::Call;
+    use collrules_rules::effective::{EffectiveAlgorithm, effective};
+    for release in Release::ALL {
+        for planned in plan(&grid(&MEASURABLE), release).cells {
+            let cell = planned.cell;
+            for candidate in &planned.candidates[1..] {
+                let call = Call::new(cell.collective, cell.ranks, cell.bytes);
+                let algorithm = effective(release, cell.collective, candidate.choice(), &call).algorithm;
+                assert!(matches!(algorithm, EffectiveAlgorithm::Algorithm(_)), "{cell} {candidate}: {algorithm:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bounds_on_requests_are_tried_where_a_file_can_say_them() {
+    let bounded = |release| {
+        let plan = plan(&grid(&[Collective::Alltoall, Collective::Reduce]), release);
+        let candidates = plan.cells.into_iter().flat_map(|planned| planned.candidates);
+        candidates.filter(|candidate| candidate.choice().max_requests > 0).count()
+    };
+    assert_eq!(bounded(Release::V4_0), 0);
+    assert!(bounded(Release::V6_0) > 0);
+}
+
+#[test]
+fn what_cannot_be_switched_gets_launches_of_its_own() {
+    let both = [Collective::Allgatherv, Collective::Bcast];
+    let automatic = plan(&grid(&both), Release::V5_0).separate;
+    assert_eq!(automatic, Separate { collectives: BTreeSet::from([Collective::Allgatherv]), series: SERIES });
+    let wanted = plan(&Grid { launch_per_candidate: true, ..grid(&both) }, Release::V5_0).separate;
+    assert_eq!(wanted, Separate { collectives: BTreeSet::from(both), series: 3 });
+    assert!(plan(&grid(&[Collective::Bcast]), Release::V5_0).separate.is_empty());
+}
+
+#[test]
+fn what_is_left_out_is_named() {
+    let plan = plan(&grid(&[Collective::Allreduce]), Release::V5_0);
+    let sizes: BTreeSet<u64> = plan.skipped.iter().map(|skipped| skipped.cell.bytes.0).collect();
+    assert_eq!(sizes, BTreeSet::from([1, 2]));
+    let nothing = Grid { sizes: vec![Bytes(2)], ..grid(&[Collective::Allreduce]) };
+    let error = nothing.plan(&survey(Release::V5_0), 1, Schedule::default(), 1).expect_err("nothing is left");
+    assert!(error.to_string().contains("no multiple of the 4 B of MPI_INT"), "{error}");
+}

@@ -1,0 +1,63 @@
+//! Collectives in which every rank gets something of every other: allgather and alltoall, with and without counts.
+
+use collrules_rules::Collective;
+use mpi::topology::SimpleCommunicator;
+
+use super::memory::{TooLarge, buffer};
+use super::{Data, Place, known_byte};
+use crate::ffi::{self, Counts, ErrorClass};
+
+/// The buffers of a rank.
+pub(super) struct Exchange {
+    pub(super) collective: Collective,
+    pub(super) place: Place,
+    /// Bytes from one rank to another.
+    block: usize,
+    /// The same counts for all, for the v-collectives.
+    counts: Counts,
+    pub(super) send: Vec<u8>,
+    pub(super) receive: Vec<u8>,
+}
+
+impl Exchange {
+    pub(super) fn new(collective: Collective, place: Place, block: usize) -> Result<Self, TooLarge> {
+        let all = block * place.ranks;
+        let send = if is_alltoall(collective) { all } else { block };
+        let counts = Counts::of(std::iter::repeat_n(block, place.ranks));
+        Ok(Self { collective, place, block, counts, send: buffer(1, send)?, receive: buffer(1, all)? })
+    }
+
+    /// The byte that belongs at a place of the receive buffer.
+    fn expected(&self, salt: u64, place: usize) -> u8 {
+        let (from, within) = (place / self.block, place % self.block);
+        let first = if is_alltoall(self.collective) { self.place.rank * self.block } else { 0 };
+        known_byte(salt, from, first + within)
+    }
+}
+
+fn is_alltoall(collective: Collective) -> bool {
+    matches!(collective, Collective::Alltoall | Collective::Alltoallv)
+}
+
+impl Data for Exchange {
+    fn call(&mut self, comm: &SimpleCommunicator) -> Result<(), ErrorClass> {
+        match self.collective {
+            Collective::Allgather => ffi::allgather(comm, &self.send, &mut self.receive),
+            Collective::Allgatherv => ffi::allgatherv(comm, &self.send, &mut self.receive, &self.counts),
+            Collective::Alltoall => ffi::alltoall(comm, &self.send, &mut self.receive),
+            _ => ffi::alltoallv(comm, &self.send, &mut self.receive, &self.counts),
+        }
+    }
+
+    fn fill(&mut self, salt: u64) {
+        let rank = self.place.rank;
+        self.send.iter_mut().enumerate().for_each(|(place, byte)| *byte = known_byte(salt, rank, place));
+        for place in 0..self.receive.len() {
+            self.receive[place] = !self.expected(salt, place);
+        }
+    }
+
+    fn is_right(&self, salt: u64) -> bool {
+        self.receive.iter().enumerate().all(|(place, byte)| *byte == self.expected(salt, place))
+    }
+}

@@ -1,0 +1,86 @@
+//! Collectives with an operation: sums of `MPI_INT`.
+
+use collrules_rules::Collective;
+use mpi::topology::SimpleCommunicator;
+
+use super::memory::{TooLarge, buffer};
+use super::{Data, Place, known_int};
+use crate::ffi::{self, Counts, ErrorClass};
+
+/// The buffers of a rank, in elements.
+pub(super) struct Reduction {
+    pub(super) collective: Collective,
+    pub(super) place: Place,
+    /// Elements of the result on each rank, for reduce_scatter.
+    pub(super) counts: Counts,
+    pub(super) send: Vec<i32>,
+    pub(super) receive: Vec<i32>,
+}
+
+impl Reduction {
+    /// `elements` are those of the whole vector, and those of one rank's block for reduce_scatter_block.
+    pub(super) fn new(collective: Collective, place: Place, elements: usize) -> Result<Self, TooLarge> {
+        let ranks = place.ranks;
+        // What does not divide evenly goes to the first ranks, one element each, as OSU deals it out.
+        let share = |rank: usize| elements / ranks + usize::from(rank < elements % ranks);
+        let counts = Counts::of((0..ranks).map(share));
+        let (send, receive) = match collective {
+            Collective::Reduce if !place.is_root() => (elements, 0),
+            Collective::ReduceScatter => (elements, share(place.rank)),
+            Collective::ReduceScatterBlock => (elements * ranks, elements),
+            _ => (elements, elements),
+        };
+        Ok(Self { collective, place, counts, send: buffer(1, send)?, receive: buffer(1, receive)? })
+    }
+
+    /// The ranks whose data are summed up here.
+    fn summands(&self) -> usize {
+        match self.collective {
+            Collective::Scan => self.place.rank + 1,
+            Collective::Exscan => self.place.rank,
+            _ => self.place.ranks,
+        }
+    }
+
+    /// Where in the vector the result of this rank begins.
+    fn first(&self) -> usize {
+        match self.collective {
+            Collective::ReduceScatter => self.counts.first(self.place.rank),
+            Collective::ReduceScatterBlock => self.place.rank * self.receive.len(),
+            _ => 0,
+        }
+    }
+
+    /// The sum that belongs at a place of the receive buffer.
+    fn expected(&self, salt: u64, place: usize) -> i32 {
+        let at = self.first() + place;
+        (0..self.summands()).map(|rank| known_int(salt, rank, at)).sum()
+    }
+}
+
+impl Data for Reduction {
+    fn call(&mut self, comm: &SimpleCommunicator) -> Result<(), ErrorClass> {
+        let (send, receive) = (&self.send, &mut self.receive);
+        match self.collective {
+            Collective::Allreduce => ffi::allreduce(comm, send, receive),
+            Collective::Reduce => ffi::reduce(comm, send, receive),
+            Collective::ReduceScatter => ffi::reduce_scatter(comm, send, receive, &self.counts),
+            Collective::ReduceScatterBlock => ffi::reduce_scatter_block(comm, send, receive),
+            Collective::Scan => ffi::scan(comm, send, receive),
+            _ => ffi::exscan(comm, send, receive),
+        }
+    }
+
+    fn fill(&mut self, salt: u64) {
+        let rank = self.place.rank;
+        self.send.iter_mut().enumerate().for_each(|(place, element)| *element = known_int(salt, rank, place));
+        // No sum is negative.
+        self.receive.fill(-1);
+    }
+
+    fn is_right(&self, salt: u64) -> bool {
+        // What exscan leaves on rank 0 is undefined.
+        (self.collective == Collective::Exscan && self.place.is_root())
+            || self.receive.iter().enumerate().all(|(place, element)| *element == self.expected(salt, place))
+    }
+}

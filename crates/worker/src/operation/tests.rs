@@ -1,0 +1,183 @@
+//! The checks themselves, without MPI: a reference implementation stands for the library, and then for a bad one.
+
+use collrules_rules::Collective;
+
+use super::exchange::Exchange;
+use super::reduction::Reduction;
+use super::rooted::Rooted;
+use super::{Data, Place};
+
+const SALT: u64 = 41;
+
+fn places(ranks: usize) -> impl Iterator<Item = Place> {
+    (0..ranks).map(move |rank| Place { rank, ranks })
+}
+
+fn filled<D: Data>(mut ranks: Vec<D>) -> Vec<D> {
+    ranks.iter_mut().for_each(|data| data.fill(SALT));
+    ranks
+}
+
+fn rooted(collective: Collective, ranks: usize, block: usize) -> Vec<Rooted> {
+    let mut all = filled(places(ranks).map(|place| Rooted::new(collective, place, block).expect("small")).collect());
+    for rank in 0..ranks {
+        let own = rank * block..(rank + 1) * block;
+        match collective {
+            Collective::Bcast => all[rank].receive = all[0].receive.clone(),
+            Collective::Scatter => all[rank].receive = all[0].send[own].to_vec(),
+            _ => {
+                let sent = all[rank].send.clone();
+                all[0].receive[own].copy_from_slice(&sent);
+            }
+        }
+    }
+    all
+}
+
+fn exchange(collective: Collective, ranks: usize, block: usize) -> Vec<Exchange> {
+    let mut all = filled(places(ranks).map(|place| Exchange::new(collective, place, block).expect("small")).collect());
+    for from in 0..ranks {
+        for to in 0..ranks {
+            let first = if all[from].send.len() > block { to * block } else { 0 };
+            let sent = all[from].send[first..first + block].to_vec();
+            all[to].receive[from * block..(from + 1) * block].copy_from_slice(&sent);
+        }
+    }
+    all
+}
+
+fn reduction(collective: Collective, ranks: usize, elements: usize) -> Vec<Reduction> {
+    let new = |place| Reduction::new(collective, place, elements).expect("small");
+    let mut all = filled(places(ranks).map(new).collect());
+    let mut first = 0;
+    for rank in 0..ranks {
+        let summed = match collective {
+            Collective::Scan => 0..rank + 1,
+            Collective::Exscan => 0..rank,
+            _ => 0..ranks,
+        };
+        let mut sum = vec![0i32; all[0].send.len()];
+        for other in summed {
+            sum.iter_mut().zip(&all[other].send).for_each(|(sum, element)| *sum += element);
+        }
+        let len = all[rank].receive.len();
+        all[rank].receive = if matches!(collective, Collective::ReduceScatter | Collective::ReduceScatterBlock) {
+            first += len;
+            sum[first - len..first].to_vec()
+        } else {
+            sum[..len].to_vec()
+        };
+    }
+    all
+}
+
+/// Right results pass; results of other data, or with anything changed by `spoil` on one rank, do not.
+#[track_caller]
+fn holds<D: Data>(make: impl Fn() -> Vec<D>, mut spoil: impl FnMut(&mut D) -> bool) {
+    let all = make();
+    for (rank, data) in all.iter().enumerate() {
+        assert!(data.is_right(SALT), "rank {rank} has the right result");
+    }
+    for (rank, mut data) in make().into_iter().enumerate() {
+        if spoil(&mut data) {
+            assert!(!data.is_right(SALT), "rank {rank}: a changed result is seen");
+        }
+    }
+    assert!(make().iter().any(|data| !data.is_right(SALT + 1)), "a result of an earlier call is seen");
+}
+
+#[test]
+fn rooted_results_are_checked() {
+    for collective in [Collective::Bcast, Collective::Gather, Collective::Scatter] {
+        for (ranks, block) in [(2, 1), (3, 5), (4, 64)] {
+            for at in [0, usize::MAX] {
+                holds(
+                    || rooted(collective, ranks, block),
+                    |data| {
+                        let at = at.min(data.receive.len().saturating_sub(1));
+                        data.receive.get_mut(at).is_some_and(|byte| {
+                            *byte ^= 1;
+                            true
+                        })
+                    },
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn exchanged_results_are_checked() {
+    for collective in [Collective::Allgather, Collective::Allgatherv, Collective::Alltoall, Collective::Alltoallv] {
+        for (ranks, block) in [(2, 1), (3, 5), (4, 64)] {
+            for at in [0, block, ranks * block - 1] {
+                holds(
+                    || exchange(collective, ranks, block),
+                    |data| {
+                        data.receive[at] ^= 0x80;
+                        true
+                    },
+                );
+            }
+            // Blocks in the wrong order.
+            if block > 1 {
+                holds(
+                    || exchange(collective, ranks, block),
+                    |data| {
+                        data.receive.rotate_left(block);
+                        true
+                    },
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn reduced_results_are_checked() {
+    let collectives = [
+        Collective::Allreduce,
+        Collective::Exscan,
+        Collective::Reduce,
+        Collective::ReduceScatter,
+        Collective::ReduceScatterBlock,
+        Collective::Scan,
+    ];
+    for collective in collectives {
+        for (ranks, elements) in [(2, 1), (3, 2), (3, 7), (4, 64)] {
+            holds(
+                || reduction(collective, ranks, elements),
+                |data| {
+                    let undefined = collective == Collective::Exscan && data.place.is_root();
+                    let last = data.receive.last_mut().filter(|_| !undefined);
+                    last.is_some_and(|element| {
+                        *element += 1;
+                        true
+                    })
+                },
+            );
+        }
+    }
+}
+
+/// A call that does nothing at all is seen on every rank that should have got something.
+#[test]
+fn results_that_never_came_are_seen() {
+    let place = Place { rank: 1, ranks: 3 };
+    let mut scatter = Rooted::new(Collective::Scatter, place, 1).expect("small");
+    let mut gather = Rooted::new(Collective::Gather, Place { rank: 0, ranks: 3 }, 1).expect("small");
+    let mut alltoall = Exchange::new(Collective::Alltoall, place, 1).expect("small");
+    let mut allreduce = Reduction::new(Collective::Allreduce, place, 1).expect("small");
+    let all: [&mut dyn Data; 4] = [&mut scatter, &mut gather, &mut alltoall, &mut allreduce];
+    for data in all {
+        data.fill(SALT);
+        assert!(!data.is_right(SALT));
+    }
+}
+
+#[test]
+fn what_does_not_divide_evenly_goes_to_the_first_ranks() {
+    let counts = |rank| Reduction::new(Collective::ReduceScatter, Place { rank, ranks: 3 }, 7).expect("small");
+    assert_eq!([0, 1, 2].map(|rank| counts(rank).receive.len()), [3, 2, 2]);
+    assert_eq!([0, 1, 2].map(|rank| counts(0).counts.first(rank)), [0, 3, 5]);
+}
