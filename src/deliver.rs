@@ -19,7 +19,8 @@ pub(crate) type Pins = BTreeMap<String, String>;
 /// Writes the findings, and the rules under this name.
 pub(crate) fn rules(run: &RunDir, findings: &Findings, name: &str) -> Result<(), Failure> {
     run.write(rundir::FINDINGS, &(serde_json::to_string_pretty(findings)? + "\n"))?;
-    run.write(name, &emit::classic(&findings.table, &notes(findings, TOOL), |_| false)?)?;
+    let accepted = |hazard: &_| findings.tree.policy.assumptions.accept(hazard);
+    run.write(name, &emit::classic(&findings.table, &notes(findings, TOOL), accepted)?)?;
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! The command line, as it is parsed; nothing here opens or decides anything.
 
 mod bench;
+mod policy;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use collrules_rules::emit::TargetFormat;
 use collrules_rules::{Behaviour, Collective, Distribution, Release};
 
 pub(crate) use bench::Bench;
+pub(crate) use policy::PolicyArgs;
 
 /// Tunes Open MPI's coll/tuned: measures every algorithm of a collective on this cluster, writes the rules file that
 /// makes Open MPI pick the right one, and shows that it does.
@@ -89,6 +91,8 @@ pub(crate) struct Tune {
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) criteria: CriteriaArgs,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
     #[command(flatten)]
     pub(crate) launch: Launch,
     #[command(flatten)]
@@ -171,6 +175,8 @@ pub(crate) struct Analyze {
     pub(crate) release: Option<Release>,
     #[command(flatten)]
     pub(crate) criteria: CriteriaArgs,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
     /// Say nothing on standard output
     #[arg(long, short, action = ArgAction::SetTrue)]
     pub(crate) quiet: bool,

@@ -6,7 +6,7 @@ use std::path::Path;
 use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Seconds;
-use collrules_record::{Manifest, import};
+use collrules_record::{Manifest, Policy, import};
 use collrules_report::markdown::Context;
 use collrules_rules::Release;
 use collrules_runner::grid::known_release;
@@ -32,7 +32,7 @@ fn analyze_run(args: &Analyze) -> Result<(), Failure> {
     let run = RunDir::open(&args.input)?;
     let manifest = run.manifest()?;
     let release = known_release(&manifest.survey)?;
-    let findings = findings_of_run(&run, &manifest, release, &args.criteria)?;
+    let findings = findings_of_run(&run, &manifest, release, &args.criteria, args.policy.policy())?;
     // What was concluded before, and perhaps proven and installed, is not overwritten.
     let target = match &args.out {
         Some(out) => RunDir::prepare_derived(out)?,
@@ -54,6 +54,7 @@ pub(super) fn findings_of_run(
     manifest: &Manifest,
     release: Release,
     criteria: &CriteriaArgs,
+    policy: Policy,
 ) -> Result<Findings, Failure> {
     let source_name = run.path().display().to_string();
     let samples = run.samples()?;
@@ -63,7 +64,8 @@ pub(super) fn findings_of_run(
     let failed = |cause| Failure::Analysis { source_name: source_name.clone(), cause };
     let observations = Observations::from_samples(&samples.text).map_err(failed)?.expecting(manifest.plan.launches);
     let criteria = criteria.criteria(manifest.survey.clock_step);
-    let mut findings = collrules_tuner::analyze(&observations, release, criteria, &source_name).map_err(failed)?;
+    let mut findings =
+        collrules_tuner::analyze_under(&observations, release, criteria, policy, &source_name).map_err(failed)?;
     let missing = manifest.plan.cells.iter().filter(|planned| !findings.cells.iter().any(|c| c.cell == planned.cell));
     let missing = missing.count();
     if missing > 0 {
@@ -91,8 +93,9 @@ fn analyze_table(args: &Analyze) -> Result<(), Failure> {
     let source_name = source_name(&args.input);
     let failed = |cause| Failure::Analysis { source_name: source_name.clone(), cause };
     let observations = Observations::from_timings(&table.timings).map_err(failed)?;
+    let criteria = args.criteria.criteria(Seconds(0.0));
     let mut findings =
-        collrules_tuner::analyze(&observations, release, args.criteria.criteria(Seconds(0.0)), &source_name)
+        collrules_tuner::analyze_under(&observations, release, criteria, args.policy.policy(), &source_name)
             .map_err(failed)?;
     if !table.problems.is_empty() {
         findings.remarks.push(format!("{} rows of the table were left out.", table.problems.len()));

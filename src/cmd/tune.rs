@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     }
     measure(args, backend.as_mut(), &run, &plan)?;
 
-    let findings = findings_of_run(&run, &manifest, release, &args.criteria)?;
+    let findings = findings_of_run(&run, &manifest, release, &args.criteria, args.policy.policy())?;
     deliver::rules(&run, &findings, rundir::UNPROVEN)?;
     let cells: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
     let unproven = run.file(rundir::UNPROVEN);

@@ -7,10 +7,11 @@ use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::estimate::Estimate;
 use crate::manifest::FormatVersion;
+use crate::tree::Tree;
 use crate::units::{Bytes, Ranks, Seconds};
 
 /// The version of `findings.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
 /// The result of an analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,9 @@ pub struct Findings {
     pub crossovers: Vec<Crossover>,
     /// The rules that follow.
     pub table: RuleTable,
+    /// The same with the evidence for each of them. Findings of format 1.0 have none.
+    #[serde(default)]
+    pub tree: Tree,
     /// What the reader has to know about the data or the rules, in whole sentences.
     pub remarks: Vec<String>,
 }
@@ -129,6 +133,10 @@ pub struct Crossover {
     pub at: Bytes,
     /// The measured message sizes around it.
     pub bracket: (Bytes, Bytes),
+    /// The sizes from the largest below it at which the choice below is shown to be faster to the smallest above it at
+    /// which the choice above is, as far as the measured sizes reach; missing where times have no intervals.
+    #[serde(default)]
+    pub interval: Option<(Bytes, Bytes)>,
 }
 
 impl CellFinding {

@@ -242,6 +242,7 @@ mod tests {
             cells: Vec::new(),
             crossovers: Vec::new(),
             table: RuleTable::new(),
+            tree: collrules_record::tree::Tree::default(),
             remarks: Vec::new(),
         };
         report(&findings, &Context::default())

@@ -118,6 +118,7 @@ mod tests {
             cells: Vec::new(),
             crossovers: Vec::new(),
             table,
+            tree: collrules_record::tree::Tree::default(),
             remarks: Vec::new(),
         }
     }

@@ -196,6 +196,7 @@ mod tests {
             cells: gains.iter().enumerate().map(cell).collect(),
             crossovers: Vec::new(),
             table: RuleTable::new(),
+            tree: collrules_record::tree::Tree::default(),
             remarks: Vec::new(),
         }
     }

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::choice::Choice;
 use crate::collective::Collective;
@@ -12,7 +12,7 @@ use crate::registry::{self, NonCommutative, RankNeed};
 use crate::table::{RuleTable, SizeSteps};
 
 /// Communicator sizes `first..end`; open above where there is no end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankRange {
     /// The smallest size.
     pub first: u64,
@@ -133,7 +133,7 @@ fn check_block(collective: Collective, ranks: RankRange, sizes: &SizeSteps, haza
 }
 
 /// Whether ranks with one choice and ranks with the other complete a call together.
-fn interoperate(collective: Collective, one: Choice, other: Choice) -> bool {
+pub fn interoperate(collective: Collective, one: Choice, other: Choice) -> bool {
     let class = |choice: Choice| {
         let algorithm = match (collective, choice.algorithm) {
             // Scatter basic_linear and linear_nb put the same messages on the wire.

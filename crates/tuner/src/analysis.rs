@@ -1,13 +1,17 @@
 //! The analysis as a whole.
 
+use collrules_record::Policy;
 use collrules_record::findings::{CellFinding, Criteria, FORMAT, Findings};
 use collrules_rules::{Release, hazard};
 
+use crate::alternatives::alternatives;
 use crate::build::{build, served};
 use crate::cells::by_cell;
 use crate::error::TunerError;
 use crate::observations::Observations;
 use crate::remarks::{remarks, short_launches};
+use crate::table::{Target, Terms};
+use crate::tree::tree;
 use crate::verdict::{JudgedCell, judge};
 
 /// Concludes from timings what should replace the builtin, and where.
@@ -20,19 +24,38 @@ pub fn analyze(
     criteria: Criteria,
     source: &str,
 ) -> Result<Findings, TunerError> {
+    analyze_under(observations, release, criteria, Policy::default(), source)
+}
+
+/// The same under a policy of one's own.
+pub fn analyze_under(
+    observations: &Observations,
+    release: Release,
+    criteria: Criteria,
+    policy: Policy,
+    source: &str,
+) -> Result<Findings, TunerError> {
     check(criteria)?;
+    if !(policy.max_regret.is_finite() && policy.max_regret >= 0.0) {
+        let wanted = "a share of at least 0, such as 0.03";
+        return Err(TunerError::Criteria { name: "the largest regret", value: policy.max_regret, wanted });
+    }
     let statistic = observations.statistic();
     let cells = by_cell(observations.points()?, observations.ends());
     if cells.is_empty() {
         return Err(TunerError::NoSamples { left_out: observations.left_out() });
     }
     let short = short_launches(&cells, observations.expected_launches());
-    let cells = judge(cells, statistic, release, criteria);
-    let built = build(&cells, statistic, release, criteria);
-    let hazards = hazard::check(&built.table);
+    let cells = judge(cells, statistic, release, criteria, policy.assumptions);
+    let terms = Terms { statistic, release, criteria, policy, target: Target::Verdicts };
+    let built = build(&cells, &terms);
+    let mut hazards = hazard::check(&built.table);
+    hazards.retain(|hazard| !policy.assumptions.accept(hazard));
     if !hazards.is_empty() {
         return Err(TunerError::Hazards(hazards));
     }
+    let mut tree = tree(&cells, &built.table, &terms);
+    tree.alternatives = alternatives(&cells, &built.table, &terms);
     let mut remarks = remarks(&cells, &built, statistic, observations.left_out(), release, criteria);
     remarks.splice(0..0, short);
     let finding = |cell: JudgedCell| CellFinding {
@@ -51,6 +74,7 @@ pub fn analyze(
         cells: cells.into_iter().map(finding).collect(),
         crossovers: built.crossovers,
         table: built.table,
+        tree,
         remarks,
     })
 }

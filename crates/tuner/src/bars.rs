@@ -3,12 +3,16 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use collrules_record::findings::Criteria;
+use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Ranks};
 use collrules_rules::hazard::{self, Hazard};
-use collrules_rules::registry::{self, NonCommutative, UnknownAlgorithm};
+use collrules_rules::registry::{self, MixedTypes, NonCommutative, UnknownAlgorithm};
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Collective, Release, RuleTable};
+
+use crate::verdict::{JudgedCell, Shortfall, decide};
 
 /// Why a candidate must not be chosen for a collective and a communicator size.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +25,8 @@ pub(crate) enum Bar {
     Unknown(UnknownAlgorithm),
     /// It gives wrong results, silently, with operations that do not commute.
     NonCommutative,
+    /// It gives wrong data or hangs where ranks describe the same data by different datatypes.
+    MixedDatatypes,
     /// It is an error on so many ranks.
     Ranks(Ranks),
     /// A rule for it would break programs.
@@ -37,6 +43,7 @@ pub(crate) fn bar(
     ranks: Ranks,
     candidate: Candidate,
     failed: &BTreeSet<Candidate>,
+    assumptions: Assumptions,
 ) -> Option<Bar> {
     let choice = candidate.choice();
     if choice.is_builtin() {
@@ -52,8 +59,16 @@ pub(crate) fn bar(
         Ok(algorithm) => algorithm,
         Err(unknown) => return Some(Bar::Unknown(unknown)),
     };
-    if algorithm.noncommutative == NonCommutative::Unsafe {
+    if algorithm.noncommutative == NonCommutative::Unsafe && !assumptions.commutative_ops {
         return Some(Bar::NonCommutative);
+    }
+    let touchy = match algorithm.mixed_types {
+        MixedTypes::Fail => true,
+        MixedTypes::FailSegmented => choice.segsize > 0,
+        MixedTypes::Safe | MixedTypes::Untested => false,
+    };
+    if touchy && !assumptions.uniform_datatypes {
+        return Some(Bar::MixedDatatypes);
     }
     if !algorithm.ranks.admits(ranks) {
         return Some(Bar::Ranks(ranks));
@@ -62,7 +77,33 @@ pub(crate) fn bar(
     blocks.set(ranks.0.into(), Some(u64::from(ranks.0) + 1), Steps::constant(choice));
     let mut alone = RuleTable::new();
     alone.set(collective, blocks);
-    hazard::check(&alone).into_iter().next().map(Bar::Hazard)
+    hazard::check(&alone).into_iter().find(|hazard| !assumptions.accept(hazard)).map(Bar::Hazard)
+}
+
+/// The same cells judged under other assumptions: nothing is measured or tested again, since a bar is the last thing that
+/// is asked for.
+pub(crate) fn judged_under(
+    cells: &[JudgedCell],
+    release: Release,
+    criteria: Criteria,
+    assumptions: Assumptions,
+) -> Vec<JudgedCell> {
+    let mut cells = cells.to_vec();
+    for block in cells.chunk_by_mut(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
+        let failures = block.iter().flat_map(|cell| &cell.disqualified).map(|(candidate, _)| *candidate);
+        let failed: BTreeSet<Candidate> = failures.collect();
+        for cell in block.iter_mut() {
+            for point in &mut cell.points {
+                let (collective, ranks) = (cell.cell.collective, cell.cell.ranks);
+                point.bar = bar(release, collective, ranks, point.finding.candidate, &failed, assumptions);
+                if matches!(point.shortfall, None | Some(Shortfall::Barred(_))) {
+                    point.shortfall = point.bar.clone().map(Shortfall::Barred);
+                }
+            }
+        }
+        decide(block, criteria);
+    }
+    cells
 }
 
 impl fmt::Display for Bar {
@@ -75,6 +116,9 @@ impl fmt::Display for Bar {
                 "it gives wrong results for operations that do not commute, and nothing tests for them once a rule \
                  decides",
             ),
+            Self::MixedDatatypes => {
+                f.write_str("it gives wrong data or hangs where ranks describe the same data by different datatypes")
+            }
             Self::Ranks(ranks) => write!(f, "it is an error on {ranks} ranks"),
             // A whole sentence, here at the end of another.
             Self::Hazard(hazard) => f.write_str(hazard.to_string().trim_end_matches('.')),

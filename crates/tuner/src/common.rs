@@ -3,15 +3,16 @@
 //! Such a choice replaces the builtin at every size, so that it is judged over all of them: what convinces at one size
 //! alone does not convince for the others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::Ranks;
 use collrules_record::findings::{Criteria, PointFinding, Statistic};
+use collrules_record::policy::Assumptions;
 use collrules_rules::metric::{Metric, metric};
 use collrules_rules::{Choice, Collective, Release};
 
 use crate::statistics::{Score, adjust, stratified};
-use crate::verdict::{JudgedCell, JudgedPoint, complexity, resolved};
+use crate::verdict::{JudgedCell, JudgedPoint, resolved};
 
 /// A collective on so many ranks.
 pub(crate) type Block = (Collective, Ranks);
@@ -20,44 +21,47 @@ pub(crate) type Block = (Collective, Ranks);
 ///
 /// So it is where the lookup does not see the message size, and for scatter and gather: MPI lets ranks pass other
 /// counts there where they are not significant, so that a threshold would make ranks of one call run different
-/// algorithms, and a range left to the builtin is such a threshold too.
-pub(crate) fn one_choice(release: Release, cell: &JudgedCell) -> bool {
+/// algorithms, and a range left to the builtin is such a threshold too. Programs may be taken to keep to the same counts.
+pub(crate) fn one_choice(release: Release, cell: &JudgedCell, assumptions: Assumptions) -> bool {
     let (collective, ranks) = (cell.cell.collective, cell.cell.ranks);
     let blind = matches!(metric(release, collective, ranks), Metric::CountFree | Metric::None);
-    blind || matches!(collective, Collective::Scatter | Collective::Gather)
+    blind || (matches!(collective, Collective::Scatter | Collective::Gather) && !assumptions.consistent_arguments)
 }
 
-/// The choices that sizes share, for every block in which they have to, the builtin where nothing is good enough.
+/// Choices other than the builtin that may serve all sizes of a block.
+pub(crate) type Convincing = BTreeMap<Block, BTreeSet<Choice>>;
+
+/// The choices that may serve all sizes, for every block in which sizes have to share one.
 ///
-/// A single cell has its verdict. Several cells have the candidate with the largest geometric mean gain, the plainest
-/// where means are equal, among those that meet the criteria as a whole. The tests of all blocks make a family of their
-/// own for the error rate, since each of them stands for one decision.
-pub(crate) fn common_choices(
+/// In a single cell they are those that may replace the builtin there, in several cells those that meet the criteria as a
+/// whole. The tests of all blocks make a family of their own for the error rate, since each of them stands for one
+/// decision.
+pub(crate) fn convincing_choices(
     cells: &[JudgedCell],
     statistic: Statistic,
     release: Release,
     criteria: Criteria,
-) -> BTreeMap<Block, Choice> {
-    let mut choices = BTreeMap::new();
+    assumptions: Assumptions,
+) -> Convincing {
+    let mut convincing = Convincing::new();
     let mut rivals = Vec::new();
-    for cells in cells.chunk_by(|a, b| block(a) == block(b)).filter(|cells| one_choice(release, &cells[0])) {
-        choices.insert(block(&cells[0]), if cells.len() == 1 { cells[0].choice() } else { Choice::BUILTIN });
+    let blocks = cells.chunk_by(|a, b| block(a) == block(b));
+    for cells in blocks.filter(|cells| one_choice(release, &cells[0], assumptions)) {
+        let single = cells.iter().filter(|_| cells.len() == 1).flat_map(JudgedCell::qualified);
+        convincing.insert(block(&cells[0]), single.map(|finding| finding.candidate.choice()).collect());
         if cells.len() > 1 {
             rivals.extend(rivals_of(cells, criteria));
         }
     }
     let p_values: Vec<f64> = rivals.iter().filter_map(|rival| rival.p_value).collect();
     let mut q_values = adjust(&p_values).into_iter();
-    let mut best: BTreeMap<Block, Rival> = BTreeMap::new();
     for rival in rivals {
         let q_value = rival.p_value.and_then(|_| q_values.next());
-        let better = best.get(&rival.block).is_none_or(|best| rival.log_gain > best.log_gain);
-        if better && rival.convinces(q_value, statistic, criteria) {
-            best.insert(rival.block, rival);
+        if rival.convinces(q_value, statistic, criteria) {
+            convincing.entry(rival.block).or_default().insert(rival.choice);
         }
     }
-    choices.extend(best.into_iter().map(|(block, rival)| (block, rival.choice)));
-    choices
+    convincing
 }
 
 fn block(cell: &JudgedCell) -> Block {
@@ -79,12 +83,11 @@ struct Rival {
     barred: bool,
 }
 
-/// The rivals of a block from plain to elaborate.
+/// The rivals of a block.
 fn rivals_of(cells: &[JudgedCell], criteria: Criteria) -> Vec<Rival> {
-    let mut candidates: Vec<_> = cells[0].points.iter().map(|point| point.finding.candidate).collect();
-    candidates.sort_unstable_by_key(|candidate| complexity(candidate.choice()));
+    let candidates = cells[0].points.iter().map(|point| point.finding.candidate);
     let points = |candidate| cells.iter().map(|cell| cell.judged(candidate)).collect::<Option<Vec<_>>>();
-    candidates.into_iter().filter_map(|candidate| Rival::new(block(&cells[0]), &points(candidate)?, criteria)).collect()
+    candidates.filter_map(|candidate| Rival::new(block(&cells[0]), &points(candidate)?, criteria)).collect()
 }
 
 impl Rival {

@@ -35,6 +35,71 @@ fn crossing((low, high): (Bytes, Bytes), (at_low, at_high): (f64, f64)) -> Optio
     Some(Bytes(low.0 + (offset as u64).clamp(1, span)))
 }
 
+/// How many times as long a choice takes as another at one size, as a logarithm with its interval.
+#[derive(Clone, Copy, Debug)]
+struct Lead {
+    size: f64,
+    low: f64,
+    high: f64,
+}
+
+/// The sizes between which the change may lie.
+///
+/// For each measured size the log ratio of the two times has an interval, made of those of the two gains over the builtin
+/// (method of variance estimates recovery, Zou and Donner, Statistics in Medicine 27, 2008; that both gains share the
+/// builtin's noise makes it too wide rather than too narrow). Between sizes its ends are interpolated linearly in the
+/// logarithm of the size. The interval of the crossover is where this band holds zero around it, out to where one of the
+/// two choices was not timed or the measured sizes end.
+pub(crate) fn interval(block: &[JudgedCell], at: Bytes, below: Choice, above: Choice) -> Option<(Bytes, Bytes)> {
+    let size = |cell: &JudgedCell| (cell.cell.bytes.0.max(1) as f64).ln();
+    let leads: Vec<(Bytes, Option<Lead>)> =
+        block.iter().map(|cell| (cell.cell.bytes, lead(cell, below, above, size(cell)))).collect();
+    let upper = leads.partition_point(|(bytes, _)| *bytes < at);
+    let known = |place: usize| leads.get(place).and_then(|(_, lead)| *lead);
+    // The bracket itself has to be known.
+    known(upper).or_else(|| known(upper.checked_sub(1)?))?;
+    let mut low = at;
+    let mut inner = known(upper).map(|lead| (lead.size, lead.low));
+    for (bytes, lead) in leads[..upper].iter().rev() {
+        let Some(lead) = lead else { break };
+        if lead.low > 0.0 {
+            low = inner.map_or(low, |inner| zero((lead.size, lead.low), inner)).max(*bytes).min(low);
+            break;
+        }
+        (low, inner) = (*bytes, Some((lead.size, lead.low)));
+    }
+    let mut high = at;
+    let mut inner = upper.checked_sub(1).and_then(known).map(|lead| (lead.size, lead.high));
+    for (bytes, lead) in &leads[upper..] {
+        let Some(lead) = lead else { break };
+        if lead.high < 0.0 {
+            high = inner.map_or(high, |inner| zero(inner, (lead.size, lead.high))).min(*bytes).max(high);
+            break;
+        }
+        (high, inner) = ((*bytes).max(high), Some((lead.size, lead.high)));
+    }
+    Some((low, high))
+}
+
+/// Where a line through two points (logarithm of the size, value) is zero; the second point where it is not in between.
+fn zero((x, y): (f64, f64), (other_x, other_y): (f64, f64)) -> Bytes {
+    let share = if y * other_y < 0.0 { y / (y - other_y) } else { 1.0 };
+    Bytes((x + share * (other_x - x)).exp().round() as u64)
+}
+
+/// Positive where the choice below is faster.
+fn lead(cell: &JudgedCell, below: Choice, above: Choice, size: f64) -> Option<Lead> {
+    let log_gain = |choice: Choice| {
+        if choice.is_builtin() {
+            return Some((0.0, 0.0, 0.0));
+        }
+        let gain = cell.point(Candidate::of(choice))?.gain?;
+        Some((gain.low?.ln(), gain.point.ln(), gain.high?.ln()))
+    };
+    let ((b_low, b, b_high), (a_low, a, a_high)) = (log_gain(below)?, log_gain(above)?);
+    Some(Lead { size, low: b - a - (b - b_low).hypot(a_high - a), high: b - a + (b_high - b).hypot(a - a_low) })
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

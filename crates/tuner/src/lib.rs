@@ -13,10 +13,15 @@
 //! | `verdict` | what replaces the builtin in a cell, or why nothing does |
 //! | `crossover` | where the choice changes between measured sizes |
 //! | `common` | one choice for all message sizes, where they have to share one |
-//! | `build` | the rule table |
+//! | [`table`] | the rule table as an exact optimisation |
+//! | `build` | from verdicts to the rule table |
+//! | `tree` | the table with its evidence |
+//! | `alternatives` | what other assumptions would change |
+//! | [`mod@refine`] | what to measure next to know crossovers better |
 //! | `remarks` | what the reader has to know, in whole sentences |
 //! | `analysis` | all of it in order |
 
+mod alternatives;
 mod analysis;
 mod bars;
 mod build;
@@ -26,10 +31,13 @@ mod crossover;
 mod error;
 mod evidence;
 mod observations;
+pub mod refine;
 mod remarks;
 pub mod statistics;
+pub mod table;
+mod tree;
 mod verdict;
 
-pub use analysis::analyze;
+pub use analysis::{analyze, analyze_under};
 pub use error::TunerError;
 pub use observations::Observations;

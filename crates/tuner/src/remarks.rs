@@ -179,7 +179,7 @@ fn one_choice_rules(cells: &[JudgedCell], built: &Built, release: Release) -> Ve
     for block in cells.chunk_by(|a, b| a.cell.collective == b.cell.collective) {
         let collective = block[0].cell.collective;
         let ruled = built.table.collectives().any(|(other, _)| other == collective);
-        if ruled && collective.has_sizes() && one_choice(release, &block[0]) {
+        if ruled && collective.has_sizes() && one_choice(release, &block[0], built.assumptions) {
             let reason = match collective {
                 Collective::Scatter | Collective::Gather => {
                     "ranks may see different sizes of the same call and must not run different algorithms"

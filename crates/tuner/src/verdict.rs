@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use collrules_record::estimate::Estimate;
 use collrules_record::findings::{Criteria, PointFinding, Statistic, Verdict};
+use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Choice, Release};
 
@@ -69,6 +70,7 @@ pub(crate) fn judge(
     statistic: Statistic,
     release: Release,
     criteria: Criteria,
+    assumptions: Assumptions,
 ) -> Vec<JudgedCell> {
     let evidence: Vec<Vec<Evidence>> = cells.iter().map(|cell| weigh(cell, statistic, criteria)).collect();
     let p_values: Vec<f64> = evidence.iter().flatten().filter_map(|evidence| evidence.p_value).collect();
@@ -85,7 +87,7 @@ pub(crate) fn judge(
                 let q_value = evidence.p_value.and_then(|_| q_values.next());
                 let bar = bars
                     .entry(evidence.candidate)
-                    .or_insert_with(|| bar(release, collective, ranks, evidence.candidate, &failed));
+                    .or_insert_with(|| bar(release, collective, ranks, evidence.candidate, &failed, assumptions));
                 let shortfall = shortfall(&evidence, q_value, bar.as_ref(), statistic, criteria);
                 let (finding, basis) = evidence.into_finding(q_value);
                 JudgedPoint { finding, shortfall, basis, bar: bar.clone() }
@@ -160,7 +162,7 @@ pub(crate) fn resolved(time: &Estimate, gain: &Estimate, criteria: Criteria) -> 
 }
 
 /// Gives each cell of one collective and one communicator size its verdict.
-fn decide(block: &mut [JudgedCell], criteria: Criteria) {
+pub(crate) fn decide(block: &mut [JudgedCell], criteria: Criteria) {
     let mut cells_won: HashMap<Candidate, usize> = HashMap::new();
     for point in block.iter().flat_map(JudgedCell::qualified) {
         *cells_won.entry(point.candidate).or_default() += 1;

@@ -1,0 +1,236 @@
+//! From judged cells to the optimisation problem: what may serve a cell, and what it costs there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::findings::{Criteria, Statistic};
+use collrules_record::{Candidate, Policy};
+use collrules_rules::hazard::interoperate;
+use collrules_rules::metric::lookup_bytes;
+use collrules_rules::{Choice, Collective, Release};
+
+use super::problem::{BUILTIN, Block, Offer, Problem, Site};
+use crate::common::{Convincing, convincing_choices, one_choice};
+use crate::verdict::{JudgedCell, JudgedPoint, complexity};
+
+/// What an encoding starts from beside the cells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub(crate) statistic: Statistic,
+    pub(crate) release: Release,
+    pub(crate) criteria: Criteria,
+    pub(crate) policy: Policy,
+    /// What regret is measured against.
+    pub(crate) target: Target,
+}
+
+/// What regret is measured against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// The best of those that the verdicts permit.
+    Verdicts,
+    /// The smallest time, whatever speaks for it.
+    Fastest,
+}
+
+/// The problem of one collective.
+#[derive(Clone, Debug)]
+pub(crate) struct Encoding<'a> {
+    pub(crate) collective: Collective,
+    /// What the numbers of choices stand for, the builtin first.
+    pub(crate) choices: Vec<Choice>,
+    /// The cells of each communicator size.
+    pub(crate) blocks: Vec<&'a [JudgedCell]>,
+    pub(crate) problem: Problem,
+    /// Whether all message sizes have to share one choice, or choices that interoperate.
+    pub(crate) shared: bool,
+}
+
+/// The gain to reckon with: builtin time over candidate time.
+pub(crate) fn gain(point: &JudgedPoint) -> Option<f64> {
+    point.finding.gain.map(|gain| gain.point).filter(|gain| gain.is_finite() && *gain > 0.0)
+}
+
+/// An offer before choices have numbers.
+#[derive(Clone, Copy, Debug)]
+struct Bid {
+    choice: Choice,
+    log_gain: f64,
+    proven: bool,
+    /// The intervals do not tell it from the best.
+    tied: bool,
+}
+
+/// The problems of all collectives; cells are in order of collective, communicator size and message size.
+pub(crate) fn encodings<'a>(cells: &'a [JudgedCell], terms: &Terms, count_builtin: bool) -> Vec<Encoding<'a>> {
+    let convincing =
+        convincing_choices(cells, terms.statistic, terms.release, terms.criteria, terms.policy.assumptions);
+    let of_collective = cells.chunk_by(|a, b| a.cell.collective == b.cell.collective);
+    of_collective.map(|cells| encoding(cells, &convincing, terms, count_builtin)).collect()
+}
+
+fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Terms, count_builtin: bool) -> Encoding<'a> {
+    let collective = cells[0].cell.collective;
+    let blocks: Vec<&[JudgedCell]> = cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks).collect();
+    let shared = one_choice(terms.release, &cells[0], terms.policy.assumptions);
+    let bids: Vec<Vec<(u64, Vec<Bid>)>> =
+        blocks.iter().map(|block| bids_of_block(block, shared, convincing, terms)).collect();
+    let named: BTreeSet<Choice> = bids.iter().flatten().flat_map(|(_, bids)| bids).map(|bid| bid.choice).collect();
+    let mut choices: Vec<Choice> = named.into_iter().filter(|choice| !choice.is_builtin()).collect();
+    choices.sort_unstable_by_key(|choice| complexity(*choice));
+    choices.insert(BUILTIN, Choice::BUILTIN);
+    let number: BTreeMap<Choice, usize> =
+        choices.iter().enumerate().map(|(number, choice)| (*choice, number)).collect();
+    let classes = classes(collective, &choices, shared);
+    let bound = (1.0 + terms.policy.max_regret).ln();
+    let blocks_of_problem = bids.iter().map(|sites| {
+        let mut block = Block { sites: sites_of(sites, &number, bound) };
+        if classes.len() > 1 {
+            bound_by_class(&mut block, &classes, bound);
+        }
+        block
+    });
+    let problem = Problem {
+        choices: choices.len(),
+        blocks: blocks_of_problem.collect(),
+        classes,
+        merge: terms.policy.between != collrules_record::policy::Between::Keep,
+        count_builtin,
+    };
+    Encoding { collective, choices, blocks, problem, shared }
+}
+
+/// Choices that may stand beside each other for one communicator size: all, or those that interoperate.
+fn classes(collective: Collective, choices: &[Choice], shared: bool) -> Vec<Vec<usize>> {
+    if !shared {
+        return vec![(0..choices.len()).collect()];
+    }
+    let mut classes: Vec<Vec<usize>> = Vec::new();
+    let sized = matches!(collective, Collective::Gather | Collective::Scatter);
+    for (number, choice) in choices.iter().enumerate() {
+        let alike = |class: &&mut Vec<usize>| sized && interoperate(collective, *choice, choices[class[0]]);
+        match classes.iter_mut().find(alike) {
+            Some(class) => class.push(number),
+            None => classes.push(vec![number]),
+        }
+    }
+    classes
+}
+
+/// The cells of a block by what they look up, each with its bids.
+fn bids_of_block(block: &[JudgedCell], shared: bool, convincing: &Convincing, terms: &Terms) -> Vec<(u64, Vec<Bid>)> {
+    let convincing = convincing.get(&(block[0].cell.collective, block[0].cell.ranks)).filter(|_| shared);
+    let own = |cell: &JudgedCell| {
+        let at = lookup_bytes(terms.release, cell.cell.collective, cell.cell.ranks, cell.cell.bytes, 1);
+        (at, bids(cell, convincing, terms))
+    };
+    block.iter().map(own).collect()
+}
+
+/// What may serve a cell: the builtin, what replaces it by the verdict, and what is shown to do no harm.
+///
+/// Where sizes share one choice, it is what convinces over all of them.
+fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Choice>>, terms: &Terms) -> Vec<Bid> {
+    let mut bids = Vec::with_capacity(cell.points.len() + 1);
+    let comparable = cell.point(Candidate::Builtin).is_some();
+    for point in cell.points.iter().filter(|_| comparable) {
+        let choice = point.finding.candidate.choice();
+        let Some(gain) = gain(point).filter(|_| !choice.is_builtin() && point.bar.is_none()) else { continue };
+        let proven = match convincing {
+            _ if terms.target == Target::Fastest => true,
+            Some(convincing) => convincing.contains(&choice),
+            None => point.shortfall.is_none(),
+        };
+        if proven || (convincing.is_none() && is_harmless(point, terms)) {
+            bids.push(Bid { choice, log_gain: gain.ln(), proven, tied: false });
+        }
+    }
+    let best = best_log_gain(&bids);
+    for bid in &mut bids {
+        let high = cell.point(Candidate::of(bid.choice)).and_then(|finding| finding.gain?.high);
+        bid.tied = bid.proven && high.is_some_and(|high| high.ln() >= best);
+    }
+    let unbeaten = bids.iter().all(|bid| !bid.proven);
+    bids.push(Bid { choice: Choice::BUILTIN, log_gain: 0.0, proven: unbeaten, tied: false });
+    bids
+}
+
+/// Logarithm of the gain of the best permitted candidate, the builtin being one.
+fn best_log_gain(bids: &[Bid]) -> f64 {
+    bids.iter().filter(|bid| bid.proven).map(|bid| bid.log_gain).fold(0.0, f64::max)
+}
+
+/// Whether a candidate that was not shown to be better may serve a cell for the sake of a shared rule.
+///
+/// What it might lose against the builtin has to be within the bound: the lower end of its interval. Without an interval
+/// nothing bounds the loss, so that no launch may speak against it at all.
+fn is_harmless(point: &JudgedPoint, terms: &Terms) -> bool {
+    let Some(gain) = point.finding.gain.filter(|_| point.basis.every_launch) else { return false };
+    match gain.low {
+        Some(low) => low >= 1.0 / (1.0 + terms.policy.max_regret),
+        None => gain.point >= 1.0 && point.basis.least_launch_gain().is_some_and(|least| least >= 1.0),
+    }
+}
+
+/// Joins cells that look up the same bytes: a choice has to be offered in all of them.
+fn sites_of(cells: &[(u64, Vec<Bid>)], number: &BTreeMap<Choice, usize>, bound: f64) -> Vec<Site> {
+    let mut sites = Vec::with_capacity(cells.len());
+    for alike in cells.chunk_by(|a, b| a.0 == b.0) {
+        let mut offers: BTreeMap<usize, (usize, Offer)> = BTreeMap::new();
+        for (_, bids) in alike {
+            let best = best_log_gain(bids);
+            for bid in bids {
+                let Some(choice) = number.get(&bid.choice) else { continue };
+                let fresh = Offer { choice: *choice, cost: 0.0, unproven: 0, within: true };
+                let (seen, offer) = offers.entry(*choice).or_insert((0, fresh));
+                let cost = (best - bid.log_gain).max(0.0);
+                *seen += 1;
+                offer.cost += cost;
+                offer.unproven += u32::from(!bid.proven);
+                offer.within &= bid.tied || cost <= bound;
+            }
+        }
+        let everywhere = offers.into_values().filter(|(seen, _)| *seen == alike.len());
+        let mut offers: Vec<Offer> = everywhere.map(|(_, offer)| offer).collect();
+        if alike.len() > 1 {
+            // They can only be served alike, and the bound holds for their mean.
+            let least = offers.iter().map(|offer| offer.cost).fold(f64::INFINITY, f64::min);
+            for offer in &mut offers {
+                offer.within = offer.cost <= least + bound * alike.len() as f64;
+            }
+        }
+        sites.push(Site { at: alike[0].0, offers });
+    }
+    sites
+}
+
+/// Where choices of one class have to serve all sites of a block, the bound holds for the mean over the sites against the
+/// best class, and within a class for each site against the best of that class.
+fn bound_by_class(block: &mut Block, classes: &[Vec<usize>], bound: f64) {
+    let least_of = |site: &Site, class: &[usize]| {
+        let costs = site.offers.iter().filter(|offer| class.contains(&offer.choice)).map(|offer| offer.cost);
+        costs.fold(f64::INFINITY, f64::min)
+    };
+    let totals: Vec<f64> =
+        classes.iter().map(|class| block.sites.iter().map(|site| least_of(site, class)).sum()).collect();
+    let best = totals.iter().copied().fold(f64::INFINITY, f64::min);
+    let allowed = best + bound * block.sites.len() as f64;
+    for site in &mut block.sites {
+        let floors: Vec<f64> = classes.iter().map(|class| least_of(site, class)).collect();
+        for offer in &mut site.offers {
+            let Some(class) = classes.iter().position(|class| class.contains(&offer.choice)) else { continue };
+            offer.within = totals[class] <= allowed && offer.cost <= floors[class] + bound;
+        }
+    }
+}
+
+/// What a choice costs a cell, as the logarithm of its time over that of the best permitted candidate; none where it was
+/// not compared.
+pub(crate) fn log_regret(cell: &JudgedCell, choice: Choice, terms: &Terms) -> Option<f64> {
+    let best = cell.points.iter().filter(|point| match terms.target {
+        Target::Fastest => point.bar.is_none(),
+        Target::Verdicts => point.shortfall.is_none(),
+    });
+    let best = best.filter_map(gain).map(f64::ln).fold(0.0, f64::max);
+    let own = if choice.is_builtin() { 0.0 } else { gain(cell.judged(Candidate::of(choice))?)?.ln() };
+    Some((best - own).max(0.0))
+}

@@ -1,0 +1,80 @@
+//! The rule table of one collective as an optimisation problem.
+
+/// Choices are numbered from plain to elaborate; this one leaves the decision to Open MPI.
+pub(crate) const BUILTIN: usize = 0;
+
+/// What the rules of a collective may look like, and what each costs.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    /// The number of choices.
+    pub(crate) choices: usize,
+    /// Which choices may stand beside each other for one communicator size.
+    pub(crate) classes: Vec<Vec<usize>>,
+    /// One for each measured communicator size, ascending.
+    pub(crate) blocks: Vec<Block>,
+    /// Whether neighbouring communicator sizes may share their rules.
+    pub(crate) merge: bool,
+    /// Whether a range left to the builtin counts as well.
+    pub(crate) count_builtin: bool,
+}
+
+/// A measured communicator size.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Block {
+    /// Measured lookup bytes, ascending strictly.
+    pub(crate) sites: Vec<Site>,
+}
+
+/// What may serve calls that look up the same bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    /// Lookup bytes.
+    pub(crate) at: u64,
+    /// By choice, each once.
+    pub(crate) offers: Vec<Offer>,
+}
+
+/// A choice that does no harm at a site.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Offer {
+    pub(crate) choice: usize,
+    /// Logarithm of its time over that of the best permitted candidate, summed over the cells of the site.
+    pub(crate) cost: f64,
+    /// Cells in which it was not shown to be better than the builtin.
+    pub(crate) unproven: u32,
+    /// Whether the cost is within the bound.
+    pub(crate) within: bool,
+}
+
+/// Which offers are to be taken into account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Those within the bound.
+    Within,
+    /// All.
+    Harmless,
+}
+
+/// The rules of a collective: ranges of communicator sizes, which cover all blocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub(crate) ranges: Vec<Range>,
+}
+
+/// Blocks that share their rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    /// The first block.
+    pub(crate) first: usize,
+    /// The first block beyond.
+    pub(crate) end: usize,
+    /// The choice at each of the lookup bytes of these blocks, ascending.
+    pub(crate) choices: Vec<(u64, usize)>,
+}
+
+impl Problem {
+    /// How many rules a range with this choice counts for.
+    pub(crate) fn weight(&self, choice: usize) -> u32 {
+        u32::from(self.count_builtin || choice != BUILTIN)
+    }
+}

@@ -1,0 +1,200 @@
+//! The rule table with the evidence for each of its leaves.
+
+use std::collections::BTreeMap;
+
+use collrules_record::findings::Verdict;
+use collrules_record::policy::Between;
+use collrules_record::tree::{CollectiveBranch, Evidence, Leaf, LeafGain, RankBranch, RankChange, Tree};
+use collrules_record::{Candidate, Ranks};
+use collrules_rules::hazard::RankRange;
+use collrules_rules::metric::lookup_bytes;
+use collrules_rules::registry::describe;
+use collrules_rules::table::{SizeSteps, all_builtin};
+use collrules_rules::{Choice, Collective, RuleTable};
+
+use crate::build::served;
+use crate::table::{Terms, gain, log_regret};
+use crate::verdict::JudgedCell;
+
+/// The tree of a table made from these cells. What it says about other assumptions is added later.
+pub(crate) fn tree(cells: &[JudgedCell], table: &RuleTable, terms: &Terms) -> Tree {
+    let score = score(cells, table, terms);
+    let of_collective = cells.chunk_by(|a, b| a.cell.collective == b.cell.collective);
+    Tree {
+        policy: terms.policy,
+        rules: table.rules(),
+        gain: score.gain,
+        regret: score.regret,
+        worst_regret: score.worst_regret,
+        collectives: of_collective.clone().map(|cells| branch(cells, table, terms)).collect(),
+        rank_changes: of_collective.flat_map(|cells| rank_changes(cells, table, terms)).collect(),
+        alternatives: Vec::new(),
+    }
+}
+
+/// What a table does for the cells, by the measurements at hand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Score {
+    pub(crate) gain: f64,
+    pub(crate) regret: f64,
+    pub(crate) worst_regret: f64,
+}
+
+pub(crate) fn score(cells: &[JudgedCell], table: &RuleTable, terms: &Terms) -> Score {
+    let (mut gains, mut regrets, mut worst) = (0.0, 0.0, 0.0f64);
+    for cell in cells {
+        let choice = served(table, terms.release, cell);
+        gains += log_gain(cell, choice).unwrap_or(0.0);
+        let regret = log_regret(cell, choice, terms).unwrap_or(0.0);
+        regrets += regret;
+        worst = worst.max(regret);
+    }
+    let mean = |sum: f64| sum / cells.len().max(1) as f64;
+    Score { gain: mean(gains).exp(), regret: mean(regrets).exp_m1(), worst_regret: worst.exp_m1() }
+}
+
+fn log_gain(cell: &JudgedCell, choice: Choice) -> Option<f64> {
+    if choice.is_builtin() { Some(0.0) } else { gain(cell.judged(Candidate::of(choice))?).map(f64::ln) }
+}
+
+fn branch(cells: &[JudgedCell], table: &RuleTable, terms: &Terms) -> CollectiveBranch {
+    let collective = cells[0].cell.collective;
+    let builtin = all_builtin();
+    let known = table.collectives().find(|(other, _)| *other == collective);
+    let steps = known.map_or(&builtin, |(_, steps)| steps);
+    let inside = |first: u64, end: Option<u64>, at: u64| at >= first && end.is_none_or(|end| at < end);
+    let range = |(first, end, sizes): (u64, Option<u64>, &SizeSteps)| {
+        let own: Vec<&JudgedCell> = cells.iter().filter(|cell| inside(first, end, cell.cell.ranks.0.into())).collect();
+        let mut measured: Vec<Ranks> = own.iter().map(|cell| cell.cell.ranks).collect();
+        measured.dedup();
+        let leaf = |(start, stop, choice): (u64, Option<u64>, &Choice)| {
+            let lookup =
+                |cell: &JudgedCell| lookup_bytes(terms.release, collective, cell.cell.ranks, cell.cell.bytes, 1);
+            let own: Vec<&JudgedCell> = own.iter().copied().filter(|cell| inside(start, stop, lookup(cell))).collect();
+            Leaf {
+                first: start,
+                end: stop,
+                choice: *choice,
+                name: describe(terms.release, collective, *choice),
+                evidence: evidence(&own, *choice, terms),
+                why: why(&own, *choice, &measured, terms.policy.between),
+            }
+        };
+        RankBranch { ranks: RankRange { first, end }, leaves: sizes.iter().map(leaf).collect(), measured }
+    };
+    CollectiveBranch { collective, ranges: steps.iter().map(range).collect() }
+}
+
+fn evidence(cells: &[&JudgedCell], choice: Choice, terms: &Terms) -> Option<Evidence> {
+    let bytes = || cells.iter().map(|cell| cell.cell.bytes);
+    let (first, last) = (bytes().min()?, bytes().max()?);
+    let gains: Vec<f64> = cells.iter().map(|cell| log_gain(cell, choice).unwrap_or(0.0)).collect();
+    let mean = |sum: f64| (sum / cells.len() as f64).exp();
+    let finding = |cell: &JudgedCell| cell.point(Candidate::of(choice)).cloned();
+    let ends = |cell: &&JudgedCell| {
+        if choice.is_builtin() {
+            return None;
+        }
+        let gain = finding(cell)?.gain?;
+        Some((gain.low?.ln(), gain.high?.ln()))
+    };
+    let ends: Option<Vec<(f64, f64)>> = cells.iter().map(ends).collect();
+    let interval = ends.map(|ends| {
+        let (low, high) = ends.iter().fold((0.0, 0.0), |(low, high), end| (low + end.0, high + end.1));
+        (mean(low), mean(high))
+    });
+    let samples = |cell: &&JudgedCell| {
+        let of = |candidate| cell.point(candidate).map_or(0, |finding| finding.time.samples);
+        of(Candidate::Builtin) + if choice.is_builtin() { 0 } else { of(Candidate::of(choice)) }
+    };
+    let regrets: f64 = cells.iter().map(|cell| log_regret(cell, choice, terms).unwrap_or(0.0)).sum();
+    Some(Evidence {
+        messages: (first, last),
+        cells: cells.len(),
+        proven: cells.iter().filter(|cell| is_proven(cell, choice)).count(),
+        samples: cells.iter().map(samples).sum(),
+        gain: LeafGain {
+            mean: mean(gains.iter().sum()),
+            interval,
+            least: gains.iter().copied().fold(f64::INFINITY, f64::min).exp(),
+            most: gains.iter().copied().fold(f64::NEG_INFINITY, f64::max).exp(),
+        },
+        q_value: cells.iter().filter_map(|cell| finding(cell)?.q_value).max_by(f64::total_cmp),
+        regret: mean(regrets) - 1.0,
+    })
+}
+
+/// Whether the cell's own timings ask for the choice.
+fn is_proven(cell: &JudgedCell, choice: Choice) -> bool {
+    if choice.is_builtin() {
+        return cell.qualified().next().is_none();
+    }
+    cell.judged(Candidate::of(choice)).is_some_and(|point| point.shortfall.is_none())
+}
+
+fn why(cells: &[&JudgedCell], choice: Choice, measured: &[Ranks], between: Between) -> String {
+    if cells.is_empty() {
+        return match (choice.is_builtin(), measured.is_empty(), between) {
+            (true, false, _) => "message sizes that were not measured keep the builtin",
+            (true, true, _) => "communicator sizes that were not measured keep the builtin",
+            (false, true, Between::Agree) => "both measured neighbours agree on it",
+            (false, true, Between::Lower) => "as on the next smaller measured communicator",
+            (false, ..) => "between measured sizes that share it",
+        }
+        .to_owned();
+    }
+    if choice.is_builtin() {
+        return why_builtin(cells);
+    }
+    let proven = cells.iter().filter(|cell| is_proven(cell, choice)).count();
+    match cells.len() - proven {
+        0 if proven == 1 => "shown to be faster".to_owned(),
+        0 => "shown to be faster in every cell".to_owned(),
+        others if proven == 0 => format!("shown to be faster over all {others} cells together, and slower in none"),
+        others => format!("shown to be faster in {proven} of {} cells, and slower in none", others + proven),
+    }
+}
+
+/// The reasons of the cells, the most frequent first.
+fn why_builtin(cells: &[&JudgedCell]) -> String {
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for cell in cells {
+        let reason = match &cell.verdict {
+            Verdict::Keep { why } => why.as_str(),
+            Verdict::Replace { .. } => "what is faster gives way to the rules around it or to what sizes have to share",
+        };
+        *reasons.entry(reason).or_default() += 1;
+    }
+    let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    if let [(reason, _)] = reasons.as_slice() {
+        return (*reason).to_owned();
+    }
+    reasons.iter().map(|(reason, count)| format!("{reason} ({count})")).collect::<Vec<_>>().join("; ")
+}
+
+/// Where neighbouring communicator sizes are served differently at the same message size, neighbouring sizes joined.
+fn rank_changes(cells: &[JudgedCell], table: &RuleTable, terms: &Terms) -> Vec<RankChange> {
+    let collective: Collective = cells[0].cell.collective;
+    let blocks: Vec<&[JudgedCell]> = cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks).collect();
+    let mut changes: Vec<RankChange> = Vec::new();
+    for pair in blocks.windows(2) {
+        let mut open = false;
+        for cell in pair[0] {
+            let Ok(other) = pair[1].binary_search_by_key(&cell.cell.bytes, |other| other.cell.bytes) else { continue };
+            let other = &pair[1][other];
+            let (below, above) = (served(table, terms.release, cell), served(table, terms.release, other));
+            let bracket = (cell.cell.ranks, other.cell.ranks);
+            match changes.last_mut().filter(|last| open && (last.below, last.above) == (below, above)) {
+                Some(last) => last.messages.1 = cell.cell.bytes,
+                None if below != above => {
+                    let messages = (cell.cell.bytes, cell.cell.bytes);
+                    changes.push(RankChange { collective, bracket, messages, below, above });
+                }
+                None => {}
+            }
+            open = below != above;
+        }
+    }
+    changes
+}
