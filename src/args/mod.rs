@@ -177,6 +177,9 @@ pub(crate) struct Analyze {
     pub(crate) criteria: CriteriaArgs,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
+    /// Write frontier.csv as well: the least regret for every number of rules
+    #[arg(long)]
+    pub(crate) frontier: bool,
     /// Say nothing on standard output
     #[arg(long, short, action = ArgAction::SetTrue)]
     pub(crate) quiet: bool,

@@ -12,7 +12,7 @@ use collrules_rules::Release;
 use collrules_runner::grid::known_release;
 use collrules_tuner::Observations;
 
-use super::{conclude, remarks};
+use super::{conclude, frontier, remarks};
 use crate::args::{Analyze, CriteriaArgs};
 use crate::deliver::{self, Pins};
 use crate::failure::Failure;
@@ -102,6 +102,10 @@ fn analyze_table(args: &Analyze) -> Result<(), Failure> {
     }
     findings.remarks.extend(remarks::of_rules(&findings));
     let run = RunDir::prepare_derived(out)?;
+    if args.frontier {
+        let text = frontier::csv(&observations, release, criteria, args.policy.policy()).map_err(failed)?;
+        run.write(frontier::FILE, &text)?;
+    }
     finish(&run, &findings, &Pins::new(), Context::default(), args.quiet)
 }
 

@@ -7,6 +7,7 @@ mod conclude;
 pub(crate) mod convert;
 pub(crate) mod diff;
 pub(crate) mod explain;
+mod frontier;
 mod remarks;
 mod source;
 mod start;

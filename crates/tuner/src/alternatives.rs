@@ -7,7 +7,7 @@ use collrules_rules::RuleTable;
 use crate::bars::judged_under;
 use crate::build::{build, served};
 use crate::table::Terms;
-use crate::tree::score;
+use crate::tree::mean_gain;
 use crate::verdict::JudgedCell;
 
 /// For each assumption that is not made the rules with it, where they differ.
@@ -28,7 +28,7 @@ fn with(assumption: Assumption, cells: &[JudgedCell], table: &RuleTable, terms: 
         assumption,
         made: true,
         rules: other.rules(),
-        gain: score(&judged, &other, &terms).gain,
+        gain: mean_gain(&judged, &other, &terms),
         cells: changed,
     })
 }

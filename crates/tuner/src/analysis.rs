@@ -54,7 +54,7 @@ pub fn analyze_under(
     if !hazards.is_empty() {
         return Err(TunerError::Hazards(hazards));
     }
-    let mut tree = tree(&cells, &built.table, &terms);
+    let mut tree = tree(&cells, &built, &terms);
     tree.alternatives = alternatives(&cells, &built.table, &terms);
     let mut remarks = remarks(&cells, &built, statistic, observations.left_out(), release, criteria);
     remarks.splice(0..0, short);

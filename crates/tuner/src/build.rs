@@ -1,6 +1,6 @@
 //! From verdicts to the rule table, and what has to be said about it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::Cell;
 use collrules_record::findings::Crossover;
@@ -22,6 +22,8 @@ pub(crate) struct Built {
     pub(crate) overruled: Vec<Block>,
     /// Those whose rule for all message sizes rests on a single measured one.
     pub(crate) stretched: Vec<Block>,
+    /// Logarithm of the time under the rules over that of the best permitted candidate.
+    pub(crate) log_regrets: BTreeMap<Cell, f64>,
     /// What programs were taken to keep to.
     pub(crate) assumptions: Assumptions,
 }
@@ -41,6 +43,16 @@ pub(crate) fn build(cells: &[JudgedCell], terms: &Terms) -> Built {
         }
         if !builtin && block.len() == 1 && collective.has_sizes() {
             built.stretched.push((collective, ranks));
+        }
+    }
+    for encoding in &encodings {
+        for (block, cells) in encoding.blocks.iter().enumerate() {
+            for cell in *cells {
+                let Cell { collective, ranks, bytes } = cell.cell;
+                let at = lookup_bytes(terms.release, collective, ranks, bytes, 1);
+                let log_regret = encoding.log_regret(block, at, served(&built.table, terms.release, cell));
+                built.log_regrets.insert(cell.cell, log_regret.unwrap_or(0.0));
+            }
         }
     }
     built

@@ -12,55 +12,41 @@ use collrules_rules::registry::describe;
 use collrules_rules::table::{SizeSteps, all_builtin};
 use collrules_rules::{Choice, Collective, RuleTable};
 
-use crate::build::served;
-use crate::table::{Terms, gain, log_regret};
+use crate::build::{Built, served};
+use crate::table::{Terms, gain};
 use crate::verdict::JudgedCell;
 
-/// The tree of a table made from these cells. What it says about other assumptions is added later.
-pub(crate) fn tree(cells: &[JudgedCell], table: &RuleTable, terms: &Terms) -> Tree {
-    let score = score(cells, table, terms);
+/// The tree of the rules made from these cells. What it says about other assumptions is added later.
+pub(crate) fn tree(cells: &[JudgedCell], built: &Built, terms: &Terms) -> Tree {
+    let table = &built.table;
     let of_collective = cells.chunk_by(|a, b| a.cell.collective == b.cell.collective);
+    let log_regrets = || built.log_regrets.values();
     Tree {
         policy: terms.policy,
         rules: table.rules(),
-        gain: score.gain,
-        regret: score.regret,
-        worst_regret: score.worst_regret,
-        collectives: of_collective.clone().map(|cells| branch(cells, table, terms)).collect(),
+        gain: mean_gain(cells, table, terms),
+        regret: (log_regrets().sum::<f64>() / cells.len().max(1) as f64).exp_m1(),
+        worst_regret: log_regrets().copied().fold(0.0, f64::max).exp_m1(),
+        collectives: of_collective.clone().map(|cells| branch(cells, built, terms)).collect(),
         rank_changes: of_collective.flat_map(|cells| rank_changes(cells, table, terms)).collect(),
         alternatives: Vec::new(),
     }
 }
 
-/// What a table does for the cells, by the measurements at hand.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Score {
-    pub(crate) gain: f64,
-    pub(crate) regret: f64,
-    pub(crate) worst_regret: f64,
-}
-
-pub(crate) fn score(cells: &[JudgedCell], table: &RuleTable, terms: &Terms) -> Score {
-    let (mut gains, mut regrets, mut worst) = (0.0, 0.0, 0.0f64);
-    for cell in cells {
-        let choice = served(table, terms.release, cell);
-        gains += log_gain(cell, choice).unwrap_or(0.0);
-        let regret = log_regret(cell, choice, terms).unwrap_or(0.0);
-        regrets += regret;
-        worst = worst.max(regret);
-    }
-    let mean = |sum: f64| sum / cells.len().max(1) as f64;
-    Score { gain: mean(gains).exp(), regret: mean(regrets).exp_m1(), worst_regret: worst.exp_m1() }
+/// Geometric mean over the cells of builtin time over the time under a table, by the measurements at hand.
+pub(crate) fn mean_gain(cells: &[JudgedCell], table: &RuleTable, terms: &Terms) -> f64 {
+    let log_gains = cells.iter().filter_map(|cell| log_gain(cell, served(table, terms.release, cell)));
+    (log_gains.sum::<f64>() / cells.len().max(1) as f64).exp()
 }
 
 fn log_gain(cell: &JudgedCell, choice: Choice) -> Option<f64> {
     if choice.is_builtin() { Some(0.0) } else { gain(cell.judged(Candidate::of(choice))?).map(f64::ln) }
 }
 
-fn branch(cells: &[JudgedCell], table: &RuleTable, terms: &Terms) -> CollectiveBranch {
+fn branch(cells: &[JudgedCell], built: &Built, terms: &Terms) -> CollectiveBranch {
     let collective = cells[0].cell.collective;
     let builtin = all_builtin();
-    let known = table.collectives().find(|(other, _)| *other == collective);
+    let known = built.table.collectives().find(|(other, _)| *other == collective);
     let steps = known.map_or(&builtin, |(_, steps)| steps);
     let inside = |first: u64, end: Option<u64>, at: u64| at >= first && end.is_none_or(|end| at < end);
     let range = |(first, end, sizes): (u64, Option<u64>, &SizeSteps)| {
@@ -76,7 +62,7 @@ fn branch(cells: &[JudgedCell], table: &RuleTable, terms: &Terms) -> CollectiveB
                 end: stop,
                 choice: *choice,
                 name: describe(terms.release, collective, *choice),
-                evidence: evidence(&own, *choice, terms),
+                evidence: evidence(&own, *choice, built),
                 why: why(&own, *choice, &measured, terms.policy.between),
             }
         };
@@ -85,7 +71,7 @@ fn branch(cells: &[JudgedCell], table: &RuleTable, terms: &Terms) -> CollectiveB
     CollectiveBranch { collective, ranges: steps.iter().map(range).collect() }
 }
 
-fn evidence(cells: &[&JudgedCell], choice: Choice, terms: &Terms) -> Option<Evidence> {
+fn evidence(cells: &[&JudgedCell], choice: Choice, built: &Built) -> Option<Evidence> {
     let bytes = || cells.iter().map(|cell| cell.cell.bytes);
     let (first, last) = (bytes().min()?, bytes().max()?);
     let gains: Vec<f64> = cells.iter().map(|cell| log_gain(cell, choice).unwrap_or(0.0)).collect();
@@ -107,7 +93,7 @@ fn evidence(cells: &[&JudgedCell], choice: Choice, terms: &Terms) -> Option<Evid
         let of = |candidate| cell.point(candidate).map_or(0, |finding| finding.time.samples);
         of(Candidate::Builtin) + if choice.is_builtin() { 0 } else { of(Candidate::of(choice)) }
     };
-    let regrets: f64 = cells.iter().map(|cell| log_regret(cell, choice, terms).unwrap_or(0.0)).sum();
+    let regrets: f64 = cells.iter().filter_map(|cell| built.log_regrets.get(&cell.cell)).sum();
     Some(Evidence {
         messages: (first, last),
         cells: cells.len(),

@@ -23,7 +23,7 @@ pub use frontier::{Frontier, FrontierPoint, frontier};
 use collrules_record::findings::Crossover;
 use collrules_rules::RuleTable;
 
-pub(crate) use offers::{Encoding, Target, Terms, encodings, gain, log_regret};
+pub(crate) use offers::{Encoding, Target, Terms, encodings, gain};
 use problem::Layout;
 use solve::{Curve, fewest_rules, share};
 

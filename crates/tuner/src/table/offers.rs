@@ -195,10 +195,12 @@ fn sites_of(cells: &[(u64, Vec<Bid>)], number: &BTreeMap<Choice, usize>, bound: 
             // They can only be served alike, and the bound holds for their mean.
             let least = offers.iter().map(|offer| offer.cost).fold(f64::INFINITY, f64::min);
             for offer in &mut offers {
-                offer.within = offer.cost <= least + bound * alike.len() as f64;
+                // What is permitted is one choice, and the best one costs nothing.
+                offer.cost -= least;
+                offer.within = offer.cost <= bound * alike.len() as f64;
             }
         }
-        sites.push(Site { at: alike[0].0, offers });
+        sites.push(Site { at: alike[0].0, cells: alike.len() as u32, offers });
     }
     sites
 }
@@ -212,25 +214,28 @@ fn bound_by_class(block: &mut Block, classes: &[Vec<usize>], bound: f64) {
     };
     let totals: Vec<f64> =
         classes.iter().map(|class| block.sites.iter().map(|site| least_of(site, class)).sum()).collect();
-    let best = totals.iter().copied().fold(f64::INFINITY, f64::min);
-    let allowed = best + bound * block.sites.len() as f64;
+    let Some(best) = (0..classes.len()).reduce(|best, class| if totals[class] < totals[best] { class } else { best })
+    else {
+        return;
+    };
+    let allowed = totals[best] + bound * block.sites.len() as f64;
     for site in &mut block.sites {
         let floors: Vec<f64> = classes.iter().map(|class| least_of(site, class)).collect();
         for offer in &mut site.offers {
             let Some(class) = classes.iter().position(|class| class.contains(&offer.choice)) else { continue };
             offer.within = totals[class] <= allowed && offer.cost <= floors[class] + bound;
+            // The best that is permitted is the best class.
+            offer.cost -= floors[best];
         }
     }
 }
 
-/// What a choice costs a cell, as the logarithm of its time over that of the best permitted candidate; none where it was
-/// not compared.
-pub(crate) fn log_regret(cell: &JudgedCell, choice: Choice, terms: &Terms) -> Option<f64> {
-    let best = cell.points.iter().filter(|point| match terms.target {
-        Target::Fastest => point.bar.is_none(),
-        Target::Verdicts => point.shortfall.is_none(),
-    });
-    let best = best.filter_map(gain).map(f64::ln).fold(0.0, f64::max);
-    let own = if choice.is_builtin() { 0.0 } else { gain(cell.judged(Candidate::of(choice))?)?.ln() };
-    Some((best - own).max(0.0))
+impl Encoding<'_> {
+    /// What a choice costs each cell of a block, as the logarithm of its time over that of the best permitted candidate;
+    /// cells that look up the same bytes share it evenly. Nothing where it is not offered.
+    pub(crate) fn log_regret(&self, block: usize, at: u64, choice: Choice) -> Option<f64> {
+        let site = self.problem.blocks[block].sites.iter().find(|site| site.at == at)?;
+        let offer = site.offers.iter().find(|offer| self.choices[offer.choice] == choice)?;
+        Some(offer.cost / f64::from(site.cells))
+    }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Block {
 pub(crate) struct Site {
     /// Lookup bytes.
     pub(crate) at: u64,
+    /// The number of cells behind it.
+    pub(crate) cells: u32,
     /// By choice, each once.
     pub(crate) offers: Vec<Offer>,
 }

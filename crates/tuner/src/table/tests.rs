@@ -93,8 +93,9 @@ fn offer(choices: usize) -> impl Strategy<Value = Vec<Offer>> {
 }
 
 fn block(choices: usize) -> impl Strategy<Value = Block> {
-    prop::collection::btree_map(0u64..5, offer(choices), 0..4)
-        .prop_map(|sites| Block { sites: sites.into_iter().map(|(at, offers)| Site { at, offers }).collect() })
+    prop::collection::btree_map(0u64..5, offer(choices), 0..4).prop_map(|sites| Block {
+        sites: sites.into_iter().map(|(at, offers)| Site { at, cells: 1, offers }).collect(),
+    })
 }
 
 fn problem() -> impl Strategy<Value = Problem> {
@@ -169,6 +170,7 @@ proptest! {
 fn a_loss_within_the_bound_saves_rules() {
     let site = |at: u64, costs: [f64; 3], bound: f64| Site {
         at,
+        cells: 1,
         offers: (0..3)
             .map(|choice| Offer { choice, cost: costs[choice], unproven: 0, within: costs[choice] <= bound })
             .collect(),
