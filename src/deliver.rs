@@ -6,6 +6,7 @@ use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
 use collrules_report::markdown::{self, Context};
 use collrules_report::notes::notes;
+use collrules_report::tree;
 use collrules_rules::{deploy, emit};
 
 use crate::failure::Failure;
@@ -22,6 +23,25 @@ pub(crate) fn rules(run: &RunDir, findings: &Findings, name: &str) -> Result<(),
     let accepted = |hazard: &_| findings.tree.policy.assumptions.accept(hazard);
     run.write(name, &emit::classic(&findings.table, &notes(findings, TOOL), accepted)?)?;
     Ok(())
+}
+
+/// Writes the decision tree as text, for programs, and as a drawing.
+fn tree(run: &RunDir, findings: &Findings) -> Result<(), Failure> {
+    run.write(rundir::TREE_TEXT, &tree::text(findings))?;
+    run.write(rundir::TREE_JSON, &tree_json(findings)?)?;
+    run.write(rundir::TREE_SVG, &(tree::svg(findings) + "\n"))?;
+    Ok(())
+}
+
+/// The decision tree for programs.
+pub(crate) fn tree_json(findings: &Findings) -> Result<String, Failure> {
+    let shown = serde_json::json!({
+        "format": findings.format,
+        "source": findings.source,
+        "release": findings.release,
+        "tree": findings.tree,
+    });
+    Ok(serde_json::to_string_pretty(&shown)? + "\n")
 }
 
 /// Writes the files that switch the rules file on.
@@ -48,10 +68,10 @@ pub(crate) fn switch_on(run: &RunDir, findings: &Findings, pins: &Pins) -> Vec<S
     ]
 }
 
-/// Writes the report.
+/// Writes the report and the decision tree.
 pub(crate) fn report(run: &RunDir, findings: &Findings, context: &Context<'_>) -> Result<(), Failure> {
     run.write(rundir::REPORT, &markdown::report(findings, context))?;
-    Ok(())
+    tree(run, findings)
 }
 
 fn rules_path(run: &RunDir) -> String {

@@ -36,6 +36,12 @@ pub(crate) enum Failure {
     /// An input cannot be opened.
     #[error("cannot open {}: {cause}", path.display())]
     Open { path: PathBuf, cause: std::io::Error },
+    /// A file that does not hold findings.
+    #[error("{} does not hold findings of this version: {cause}", path.display())]
+    BadFindings { path: PathBuf, cause: serde_json::Error },
+    /// Findings of a version that made no tree.
+    #[error("{} holds no decision tree; `collrules analyze` makes one from the run or the table", path.display())]
+    NoTree { path: PathBuf },
     /// An analysis cannot be made.
     #[error("{source_name}: {cause}")]
     Analysis { source_name: String, cause: TunerError },
@@ -96,6 +102,8 @@ impl Failure {
         match self {
             Self::Usage(_) | Self::Runner(RunnerError::BadArguments(_) | RunnerError::EmptyGrid(_)) => Exit::Usage,
             Self::Import { .. }
+            | Self::BadFindings { .. }
+            | Self::NoTree { .. }
             | Self::Open { .. }
             | Self::Analysis { .. }
             | Self::Rejected { .. }

@@ -19,6 +19,7 @@ fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::Tune(tune) => cmd::tune::run(&tune).map(done),
         Command::Analyze(analyze) => cmd::analyze::run(&analyze).map(done),
+        Command::Tree(tree) => cmd::tree::run(&tree).map(done),
         Command::Verify(verify) => cmd::verify::run(&verify).map(done),
         Command::Check(check) => cmd::check::run(&check),
         Command::Explain(explain) => cmd::explain::run(&explain).map(done),

@@ -2,6 +2,8 @@
 
 mod bench;
 mod policy;
+mod refine;
+mod tree;
 
 use std::path::PathBuf;
 
@@ -12,6 +14,8 @@ use collrules_rules::{Behaviour, Collective, Distribution, Release};
 
 pub(crate) use bench::Bench;
 pub(crate) use policy::PolicyArgs;
+pub(crate) use refine::RefineArgs;
+pub(crate) use tree::{Tree, TreeFormat};
 
 /// Tunes Open MPI's coll/tuned: measures every algorithm of a collective on this cluster, writes the rules file that
 /// makes Open MPI pick the right one, and shows that it does.
@@ -34,6 +38,8 @@ pub(crate) enum Command {
     Tune(Tune),
     /// Make verdicts and rules of a run directory or a timing table, without MPI
     Analyze(Analyze),
+    /// Show the decision tree that an analysis made, with the evidence for each of its leaves
+    Tree(Tree),
     /// Show whether the Open MPI in use accepts a rules file and serves calls by the rules meant for them
     Verify(Verify),
     /// Show everything that is wrong with rules files, or might surprise, in any release
@@ -93,6 +99,8 @@ pub(crate) struct Tune {
     pub(crate) criteria: CriteriaArgs,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
+    #[command(flatten)]
+    pub(crate) refine: RefineArgs,
     #[command(flatten)]
     pub(crate) launch: Launch,
     #[command(flatten)]

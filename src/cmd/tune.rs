@@ -21,6 +21,7 @@ use collrules_runner::{Backend, RunnerError};
 
 use super::analyze::findings_of_run;
 use super::conclude;
+use super::refine;
 use super::start::{self, Started};
 use crate::args::{ScenarioArg, Tune};
 use crate::deliver::{self, Pins};
@@ -29,7 +30,7 @@ use crate::progress::{Progress, say};
 
 pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     let Started { mut backend, survey, release, pins } = start(args)?;
-    let budget = Seconds(args.budget.0 / f64::from(args.launches));
+    let budget = Seconds(args.budget.0 * refine::grid_share(&args.refine) / f64::from(args.launches));
     let plan = grid(args).plan(&survey, args.launches, Schedule { budget, ..Schedule::default() }, args.seed)?;
     if args.dry_run {
         return dry_run(&plan, &survey);
@@ -45,6 +46,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     measure(args, backend.as_mut(), &run, &plan)?;
 
     let findings = findings_of_run(&run, &manifest, release, &args.criteria, args.policy.policy())?;
+    let findings = refine::rounds(args, backend.as_mut(), &run, &manifest, release, findings)?;
     deliver::rules(&run, &findings, rundir::UNPROVEN)?;
     let cells: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
     let unproven = run.file(rundir::UNPROVEN);

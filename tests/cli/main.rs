@@ -8,6 +8,7 @@ mod check;
 mod files;
 mod simulated;
 mod support;
+mod tree;
 
 #[cfg(feature = "mpi")]
 mod bench;

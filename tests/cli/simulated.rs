@@ -26,7 +26,7 @@ fn crossover(findings: &Findings, below: Choice, above: Choice) -> Crossover {
 fn crossovers_of_the_cost_model_are_recovered() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    collrules("tune --simulate --np 2,8 --out", &out).exits(0);
+    collrules("tune --simulate --np 2,8 --refine 0 --out", &out).exits(0);
     let findings = findings(&out);
 
     let scatter_allgather = Choice::plain(8);

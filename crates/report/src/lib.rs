@@ -7,9 +7,11 @@
 //! | [`markdown`] | the report file |
 //! | [`osu`] | benchmark tables with OSU's columns |
 //! | [`notes`] | the comments of the rules file |
+//! | [`tree`] | the decision tree with its evidence, as text and as a drawing |
 
 pub mod markdown;
 pub mod notes;
 pub mod osu;
 pub mod summary;
 pub mod terminal;
+pub mod tree;

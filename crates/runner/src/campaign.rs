@@ -34,6 +34,18 @@ pub fn measure(
     tally: &mut Tally,
     watch: &mut dyn FnMut(&Launch<'_>, &Event),
 ) -> Result<(), RunnerError> {
+    measure_from(0, backend, plan, writer, tally, watch)
+}
+
+/// The same with another number for the first launch, for what is added to a run.
+pub fn measure_from(
+    first: u32,
+    backend: &mut dyn Backend,
+    plan: &Plan,
+    writer: &mut SampleWriter,
+    tally: &mut Tally,
+    watch: &mut dyn FnMut(&Launch<'_>, &Event),
+) -> Result<(), RunnerError> {
     let mut seen: BTreeSet<Cell> = BTreeSet::new();
     let mut ended: BTreeSet<(Cell, Candidate)> = BTreeSet::new();
     for start in separate::starts(plan) {
@@ -41,7 +53,7 @@ pub fn measure(
         if plan.cells.is_empty() {
             continue;
         }
-        let launch = Launch { number: start.number(), plan: &plan };
+        let launch = Launch { number: first.saturating_add(start.number()), plan: &plan };
         backend.measure(&plan, &mut |event| {
             let rows = rows(&launch, &event);
             if !rows.is_empty() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use collrules_record::cell::type_size;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::plan::CellPlan;
 use collrules_record::{Bytes, Candidate, Cell, Ranks};
@@ -65,10 +66,12 @@ pub fn refine(findings: &Findings, wanted: Refinement) -> Vec<Proposal> {
     for crossover in &findings.crossovers {
         let block = |bytes| Cell { collective: crossover.collective, ranks: crossover.ranks, bytes };
         let (low, high) = crossover.bracket;
-        let Some(middle) = middle(low.0, high.0, wanted.width) else { continue };
+        // Calls are made with whole elements.
+        let element = type_size(crossover.collective);
+        let Some(middle) = middle(low.0 / element, high.0 / element, wanted.width) else { continue };
         let ends = (block(low), block(high));
         let choices = (crossover.below, crossover.above);
-        proposals.extend(proposal(findings, block(Bytes(middle)), Gap::Messages(low, high), ends, choices));
+        proposals.extend(proposal(findings, block(Bytes(middle * element)), Gap::Messages(low, high), ends, choices));
     }
     if wanted.ranks {
         for change in &findings.tree.rank_changes {

@@ -36,8 +36,33 @@ pub const TUNE: &str = "tune.conf";
 /// The findings for people.
 pub const REPORT: &str = "report.md";
 
-/// All files of a run directory.
-pub const FILES: [&str; 9] = [MANIFEST, SAMPLES, FINDINGS, RULES, UNPROVEN, MCA_PARAMS, ENVIRONMENT, TUNE, REPORT];
+/// The decision tree with its evidence, as text.
+pub const TREE_TEXT: &str = "tree.txt";
+/// The same for programs.
+pub const TREE_JSON: &str = "tree.json";
+/// The same as a drawing.
+pub const TREE_SVG: &str = "tree.svg";
+
+/// What a round of refinement measured, from 1 on: a plan.
+pub fn refinement(round: u32) -> String {
+    format!("refinement-{round}.json")
+}
+
+/// All files of a run directory that have one name.
+pub const FILES: [&str; 12] = [
+    MANIFEST,
+    SAMPLES,
+    FINDINGS,
+    RULES,
+    UNPROVEN,
+    MCA_PARAMS,
+    ENVIRONMENT,
+    TUNE,
+    REPORT,
+    TREE_TEXT,
+    TREE_JSON,
+    TREE_SVG,
+];
 
 /// A directory with one campaign, or with what was derived from a foreign table.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,62 @@
+//! The decision tree as text.
+
+use std::fmt::Write;
+
+use collrules_record::findings::Findings;
+use collrules_record::tree::{CollectiveBranch, RankBranch};
+
+use super::{evidence, sizes, tells};
+
+/// The tree as text, with a line for what each leaf rests on.
+///
+/// Communicator sizes without measurements are shown only where they have a rule; all others keep the builtin.
+pub fn text(findings: &Findings) -> String {
+    let tree = &findings.tree;
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "Decision tree of {}, for Open MPI {}", findings.source, findings.release);
+    let _ = writeln!(
+        text,
+        "{} rules; {:.3}x as fast as the builtin in geometric mean over measured cells; sharing rules costs {:.2} % in \
+         the mean, {:.2} % at most",
+        tree.rules,
+        tree.gain,
+        tree.regret * 100.0,
+        tree.worst_regret * 100.0,
+    );
+    let _ = writeln!(text, "Sizes are what Open MPI looks up, in bytes. What is not listed keeps the builtin.");
+    for branch in &tree.collectives {
+        collective(branch, &mut text);
+    }
+    text
+}
+
+fn collective(branch: &CollectiveBranch, text: &mut String) {
+    let _ = writeln!(text, "\n{}", branch.collective);
+    let told: Vec<&RankBranch> = branch.ranges.iter().filter(|range| tells(range)).collect();
+    for (place, range) in told.iter().enumerate() {
+        let last = place + 1 == told.len();
+        let (fork, stem) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+        let _ = writeln!(text, "{fork}{}{}", range.ranks, measured(range));
+        for (place, leaf) in range.leaves.iter().enumerate() {
+            let last = place + 1 == range.leaves.len();
+            let (fork, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            let _ = writeln!(text, "{stem}{fork}{}: {} ({})", sizes(leaf), leaf.name, leaf.choice);
+            let rests = evidence(branch.collective, leaf).map_or(String::new(), |rests| format!("{rests}; "));
+            let _ = writeln!(text, "{stem}{below}   {rests}{}", leaf.why);
+        }
+    }
+}
+
+/// The measured sizes of a range of several.
+fn measured(range: &RankBranch) -> String {
+    let single = range.ranks.end == Some(range.ranks.first + 1);
+    match range.measured.as_slice() {
+        [] => ", not measured".to_owned(),
+        [_] if single => String::new(),
+        measured => {
+            let sizes: Vec<String> = measured.iter().map(ToString::to_string).collect();
+            format!(", measured on {}", sizes.join(", "))
+        }
+    }
+}

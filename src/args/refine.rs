@@ -1,0 +1,16 @@
+//! Refinement of crossovers, as options.
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Refinement")]
+pub(crate) struct RefineArgs {
+    /// Rounds in which sizes are measured between those of the grid where the choice changes, as long as it is worth the
+    /// time; they share 15 % of the budget
+    #[arg(long, value_name = "ROUNDS", default_value_t = 2)]
+    pub(crate) refine: u32,
+    /// Narrow enough: upper over lower end of the sizes around a change
+    #[arg(long, value_name = "RATIO", default_value_t = 1.25)]
+    pub(crate) refine_width: f64,
+    /// Measure communicator sizes between those of the grid as well
+    #[arg(long)]
+    pub(crate) refine_np: bool,
+}

@@ -1,0 +1,81 @@
+//! After the grid: sizes between those of the grid where the choice changes, round by round.
+
+use collrules_record::findings::Findings;
+use collrules_record::plan::Schedule;
+use collrules_record::rundir::{self, RunDir};
+use collrules_record::units::Seconds;
+use collrules_record::{Manifest, Plan};
+use collrules_rules::Release;
+use collrules_runner::Backend;
+use collrules_runner::campaign::{self, Tally};
+use collrules_tuner::refine::{Gap, Refinement, refine};
+
+use super::analyze::findings_of_run;
+use crate::args::{RefineArgs, Tune};
+use crate::failure::Failure;
+use crate::progress::{Progress, say};
+
+/// The share of the budget that refinement may take.
+const SHARE: f64 = 0.15;
+
+/// The share of the budget that is left to the grid.
+pub(super) fn grid_share(args: &RefineArgs) -> f64 {
+    if args.refine == 0 { 1.0 } else { 1.0 - SHARE }
+}
+
+/// Measures what narrows crossovers, appends it to the run under launch numbers of its own, and decides anew; until
+/// nothing is worth the time or the rounds are over. What each round measured is in `refinement-ROUND.json`.
+pub(super) fn rounds(
+    args: &Tune,
+    backend: &mut dyn Backend,
+    run: &RunDir,
+    manifest: &Manifest,
+    release: Release,
+    mut findings: Findings,
+) -> Result<Findings, Failure> {
+    let wanted = Refinement { width: args.refine.refine_width, ranks: args.refine.refine_np, ..Refinement::default() };
+    let base = &manifest.plan;
+    for round in 1..=args.refine.refine {
+        let proposals = refine(&findings, wanted);
+        if proposals.is_empty() {
+            say("every change of choice is known as well as it is worth");
+            break;
+        }
+        let gaps = proposals.iter().filter(|proposal| matches!(proposal.gap, Gap::Messages(..))).count();
+        say(&format!(
+            "round {round} of refinement: {gaps} sizes of messages and {} of communicators between those measured",
+            proposals.len() - gaps,
+        ));
+        let plan = plan(base, proposals.into_iter().map(|proposal| proposal.plan).collect(), args, round);
+        run.write(&rundir::refinement(round), &(serde_json::to_string_pretty(&plan)? + "\n"))?;
+        measure(backend, run, &plan, base.launches * round)?;
+        findings = findings_of_run(run, manifest, release, &args.criteria, args.policy.policy())?;
+    }
+    Ok(findings)
+}
+
+/// The cells of a round, in a job of as many ranks as that of the grid, so that ranks lie alike.
+fn plan(base: &Plan, cells: Vec<collrules_record::plan::CellPlan>, args: &Tune, round: u32) -> Plan {
+    // No cell gets more time than those of the grid have got.
+    let alike = base.schedule.budget.0 * cells.len() as f64 / base.cells.len().max(1) as f64;
+    let share = args.budget.0 * SHARE / f64::from(args.refine.refine.max(1)) / f64::from(base.launches);
+    let schedule = Schedule { budget: Seconds(alike.min(share)), ..base.schedule };
+    Plan { cells, schedule, seed: base.seed.wrapping_add(u64::from(round) << 48), ..base.clone() }
+}
+
+fn measure(backend: &mut dyn Backend, run: &RunDir, plan: &Plan, first: u32) -> Result<(), Failure> {
+    let mut writer = run.appender()?;
+    let mut progress = Progress::new(plan);
+    let mut tally = Tally::default();
+    campaign::measure_from(first, backend, plan, &mut writer, &mut tally, &mut |launch, event| {
+        progress.see(launch, event);
+    })
+    .map_err(|cause| Failure::Incomplete {
+        cause: Box::new(cause),
+        samples: tally.samples,
+        cells: tally.cells,
+        planned: plan.cells.len(),
+        kept: run.file(rundir::SAMPLES).display().to_string(),
+        run: run.path().display().to_string(),
+    })
+}

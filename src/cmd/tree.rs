@@ -1,0 +1,28 @@
+//! `collrules tree`: the decision tree of findings that were made before.
+
+use std::io::Write;
+
+use collrules_record::findings::Findings;
+use collrules_record::rundir;
+use collrules_report::tree;
+
+use crate::args::{Tree, TreeFormat};
+use crate::deliver;
+use crate::failure::Failure;
+
+pub(crate) fn run(args: &Tree) -> Result<(), Failure> {
+    let path = if args.input.is_dir() { args.input.join(rundir::FINDINGS) } else { args.input.clone() };
+    let text = std::fs::read_to_string(&path).map_err(|cause| Failure::Open { path: path.clone(), cause })?;
+    let findings: Findings =
+        serde_json::from_str(&text).map_err(|cause| Failure::BadFindings { path: path.clone(), cause })?;
+    if findings.tree.collectives.is_empty() {
+        // Format 1.0 had no tree.
+        return Err(Failure::NoTree { path });
+    }
+    let shown = match args.format {
+        TreeFormat::Text => tree::text(&findings),
+        TreeFormat::Json => deliver::tree_json(&findings)?,
+        TreeFormat::Svg => tree::svg(&findings) + "\n",
+    };
+    std::io::stdout().lock().write_all(shown.as_bytes()).map_err(Failure::Stdout)
+}

@@ -1,0 +1,148 @@
+//! The rules as a tree, how many there are, and what is measured to place them.
+
+use std::fs;
+
+use collrules_record::Bytes;
+use collrules_record::findings::Findings;
+use collrules_record::tree::Leaf;
+use collrules_rules::Collective;
+use collrules_rules::registry::{self, MixedTypes};
+
+use crate::support::{bounded, collrules, data, findings};
+
+fn leaves(findings: &Findings) -> impl Iterator<Item = (Collective, &Leaf)> {
+    let branches = findings.tree.collectives.iter();
+    branches.flat_map(|branch| {
+        branch.ranges.iter().flat_map(|range| &range.leaves).map(move |leaf| (branch.collective, leaf))
+    })
+}
+
+/// With latency 10 µs and byte time 1 ns on 8 ranks, the builtin and scatter_allgather are equal at 24000 bytes (see
+/// `simulated.rs`): refinement measures between 16 KiB and 32 KiB until the gap is narrow or not worth the time.
+#[test]
+fn crossovers_are_refined_between_the_sizes_of_the_grid() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (coarse, fine) = (scratch.path().join("coarse"), scratch.path().join("fine"));
+    collrules("tune --simulate --np 8 --ops bcast --refine 0 --out", &coarse).exits(0);
+    collrules("tune --simulate --np 8 --ops bcast --out", &fine).exits(0);
+    let first = |findings: &Findings| findings.crossovers.iter().find(|it| it.below.is_builtin()).unwrap().clone();
+    assert_eq!(first(&findings(&coarse)).bracket, (Bytes(16 << 10), Bytes(32 << 10)));
+    let refined = first(&findings(&fine));
+    let (low, high) = refined.bracket;
+    assert!(low.0 > 16 << 10 || high.0 < 32 << 10, "{refined:?}");
+    assert!((23_000..25_000).contains(&refined.at.0), "{refined:?}");
+    let (from, to) = refined.interval.unwrap();
+    assert!(from <= refined.at && refined.at <= to && from.0 <= 24_300 && to.0 >= 23_700, "{refined:?}");
+
+    // What was added has launches of its own, and nothing takes it for a launch that was cut short.
+    assert!(!coarse.join("refinement-1.json").exists());
+    let added: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(fine.join("refinement-1.json")).unwrap()).unwrap();
+    assert!(added["cells"].as_array().is_some_and(|cells| !cells.is_empty()));
+    let samples = fs::read_to_string(fine.join("samples.csv")).unwrap();
+    let launches: std::collections::BTreeSet<u32> =
+        samples.lines().skip(2).filter_map(|line| line.split(',').next()?.parse().ok()).collect();
+    assert!(launches.contains(&3) && launches.len().is_multiple_of(3), "{launches:?}");
+    assert!(
+        !findings(&fine).remarks.iter().any(|remark| remark.contains("cut short")),
+        "{:?}",
+        findings(&fine).remarks
+    );
+}
+
+#[test]
+fn the_tree_is_shown_as_text_as_json_and_as_a_drawing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("run");
+    collrules("tune --simulate --np 2,8 --out", &out).exits(0);
+    let file = |name: &str| fs::read_to_string(out.join(name)).unwrap();
+    let (text, json, svg) = (file("tree.txt"), file("tree.json"), file("tree.svg"));
+    assert_eq!(collrules("tree", &out).exits(0).stdout, text);
+    assert_eq!(collrules("tree --format json", &out).exits(0).stdout, json);
+    assert_eq!(collrules("tree --format svg", &out.join("findings.json")).exits(0).stdout, svg);
+
+    let findings = findings(&out);
+    let read: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(read["tree"], serde_json::to_value(&findings.tree).unwrap());
+    let mut ruled = 0;
+    for (collective, leaf) in leaves(&findings) {
+        let Some(evidence) = &leaf.evidence else {
+            assert!(leaf.choice.is_builtin(), "{collective}: {leaf:?} rests on nothing");
+            continue;
+        };
+        assert!(text.contains(&leaf.name) && text.contains(&leaf.why), "{leaf:?}");
+        assert!(svg.contains(&leaf.name), "{leaf:?}");
+        assert!(evidence.samples > 0);
+        if !leaf.choice.is_builtin() {
+            ruled += 1;
+            let (low, high) = evidence.gain.interval.unwrap();
+            assert!(low <= evidence.gain.mean && evidence.gain.mean <= high && evidence.q_value.is_some());
+        }
+    }
+    assert_eq!(ruled, findings.table.rules());
+    assert!(svg.starts_with("<svg") && svg.contains("prefers-color-scheme:dark") && svg.trim_end().ends_with("</svg>"));
+    assert!(!svg.replace("http://www.w3.org/2000/svg", "").contains("http"), "nothing is fetched");
+}
+
+#[test]
+fn without_findings_there_is_no_tree() {
+    let scratch = tempfile::tempdir().unwrap();
+    collrules("tree", scratch.path()).exits(3).complains("findings.json");
+    let other = scratch.path().join("other.json");
+    fs::write(&other, "{}").unwrap();
+    collrules("tree", &other).exits(3).complains("does not hold findings");
+}
+
+#[test]
+fn the_number_of_rules_and_their_safety_are_options() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = |name: &str, options: &str| {
+        let out = scratch.path().join(name);
+        let mut command = bounded();
+        command.arg("analyze").arg(data("epyc-two-nodes-osu.csv")).args(options.split_whitespace());
+        let ran: crate::support::Ran = command.arg("--out").arg(&out).output().unwrap().into();
+        ran.exits(0);
+        findings(&out)
+    };
+    let all = run("all", "");
+    assert!(all.table.rules() > 3 && all.tree.worst_regret <= 0.03 + 1e-12, "{:?}", all.tree.worst_regret);
+    let few = run("few", "--max-rules 3");
+    assert!(few.table.rules() <= 3 && few.tree.gain > 1.0 && few.tree.gain <= all.tree.gain);
+    assert!(run("none", "--max-rules 0").table.is_empty());
+    let exact = run("exact", "--max-regret 0 --frontier");
+    assert!(exact.tree.regret.abs() < 1e-12 && exact.table.rules() >= all.table.rules());
+    let lower = run("lower", "--between lower");
+    assert!(lower.table.rules() <= all.table.rules(), "neighbours may share rules");
+
+    // In the frontier more rules never have more regret, and the last point has none.
+    let text = fs::read_to_string(scratch.path().join("exact/frontier.csv")).unwrap();
+    let points: Vec<(String, f64)> = text
+        .lines()
+        .skip(1)
+        .map(|line| (line.split(',').take(3).collect(), line.rsplit(',').next().unwrap().parse().unwrap()))
+        .collect();
+    assert!(points.windows(2).all(|pair| pair[0].0 != pair[1].0 || pair[0].1 >= pair[1].1), "{text}");
+    assert!(points.last().is_some_and(|(_, regret)| *regret == 0.0));
+
+    let strict = run("strict", "--safety strict");
+    for (collective, leaf) in leaves(&strict).filter(|(_, leaf)| !leaf.choice.is_builtin()) {
+        let algorithm = registry::algorithm(strict.release, collective, leaf.choice.algorithm).unwrap();
+        assert_ne!(algorithm.mixed_types, MixedTypes::Fail, "{collective} {}", leaf.name);
+    }
+    let free = run("free", "--assume consistent-arguments");
+    assert!(free.tree.gain >= all.tree.gain && free.table.rules() >= all.table.rules());
+    let said = all.tree.alternatives.iter().find(|other| other.assumption.name() == "consistent-arguments");
+    if let Some(said) = said {
+        assert_eq!((said.rules, said.gain), (free.tree.rules, free.tree.gain), "as it was said");
+    } else {
+        assert_eq!(free.table, all.table);
+    }
+}
+
+#[test]
+fn options_that_make_no_sense_together_are_refused() {
+    let table = data("epyc-two-nodes-osu.csv");
+    collrules("analyze --out x --max-rules 3 --max-regret 1", &table).exits(2);
+    collrules("analyze --out x --between upper", &table).exits(2).complains("keep, agree, lower");
+    collrules("analyze --out x --assume nothing", &table).exits(2).complains("commutative-ops");
+}
