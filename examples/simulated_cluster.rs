@@ -4,6 +4,7 @@
 
 #![allow(clippy::print_stdout)]
 
+use collrules_record::Layout;
 use collrules_record::manifest::{self, Manifest};
 use collrules_record::plan::Schedule;
 use collrules_record::rundir::RunDir;
@@ -30,6 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         memory: Bytes(1 << 30),
         launch_per_candidate: false,
         oversubscribe: false,
+        layout: Layout::Block,
     };
     let plan = grid.plan(&survey, 3, Schedule { budget: Seconds(600.0), ..Schedule::default() }, 42)?;
 

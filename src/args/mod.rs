@@ -8,6 +8,7 @@ mod tree;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use collrules_record::Layout;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_rules::emit::TargetFormat;
 use collrules_rules::{Behaviour, Collective, Distribution, Release};
@@ -133,7 +134,12 @@ pub(crate) struct Launch {
     /// Allow more ranks than slots; what is timed then includes the operating system's scheduler
     #[arg(long)]
     pub(crate) oversubscribe: bool,
-    /// On several hosts, measure with Open MPI's component han switched off, and let the settings say so
+    /// How communicators take their ranks from those of the job: block (the first ones in mpirun's order), one-per-node,
+    /// or spread (the nodes in turn)
+    #[arg(long, value_name = "LAYOUT", default_value_t)]
+    pub(crate) layout: Layout,
+    /// On several hosts, measure with Open MPI's component han switched off for all collectives, and let the settings
+    /// say so; without this, it is measured beside the others
     #[arg(long)]
     pub(crate) disable_han: bool,
     /// The collrules-worker program [default: the one beside collrules, or the first in PATH]

@@ -12,7 +12,7 @@ use collrules_rules::Release;
 use collrules_runner::grid::known_release;
 use collrules_tuner::Observations;
 
-use super::{conclude, frontier, remarks};
+use super::{conclude, frontier, remarks, served};
 use crate::args::{Analyze, CriteriaArgs};
 use crate::deliver::{self, Pins};
 use crate::failure::Failure;
@@ -45,7 +45,7 @@ fn analyze_run(args: &Analyze) -> Result<(), Failure> {
         None => run,
     };
     let context = Context { manifest: Some(&manifest), ..Context::default() };
-    finish(&target, &findings, &manifest.pins, context, args.quiet)
+    finish(&target, &findings, &served::pins(&manifest.pins, &findings), context, args.quiet)
 }
 
 /// Decides on what a run directory holds.
@@ -64,8 +64,11 @@ pub(super) fn findings_of_run(
     let failed = |cause| Failure::Analysis { source_name: source_name.clone(), cause };
     let observations = Observations::from_samples(&samples.text).map_err(failed)?.expecting(manifest.plan.launches);
     let criteria = criteria.criteria(manifest.survey.clock_step);
-    let mut findings =
-        collrules_tuner::analyze_under(&observations, release, criteria, policy, &source_name).map_err(failed)?;
+    let placement = &manifest.plan.placement;
+    let (mut findings, freed) =
+        collrules_tuner::analyze_among(&observations, placement, release, criteria, policy, &source_name)
+            .map_err(failed)?;
+    findings.pins = served::needed(&findings, &freed);
     let missing = manifest.plan.cells.iter().filter(|planned| !findings.cells.iter().any(|c| c.cell == planned.cell));
     let missing = missing.count();
     if missing > 0 {

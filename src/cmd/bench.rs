@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use collrules_record::Candidate;
 use collrules_record::benchmark::{Benchmark, Length};
 use collrules_record::cell::type_size;
 use collrules_record::units::Bytes;
+use collrules_record::{Candidate, Component};
 use collrules_report::osu::{Look, Table};
 use collrules_runner::RunnerError;
 use collrules_runner::grid;
@@ -21,12 +21,16 @@ pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
         return Err(Failure::Usage("nothing can be said of 0 timed calls; give --iterations at least 1".to_owned()));
     }
     let rules = args.rules.as_deref().map(resolve).transpose()?;
-    let backend = match args.candidate {
+    let (backend, rivals) = match args.candidate {
         // What programs get needs no looking into.
-        Candidate::Builtin => start::launching(&args.launch)?,
-        _ => start::tuning(&args.launch, &[args.collective], &[args.np])?.0,
+        Candidate::Builtin => (start::launching(&args.launch)?, Vec::new()),
+        _ => {
+            let (backend, survey, _, _) = start::tuning(&args.launch)?;
+            let there = |component: &Component| survey.components.contains_key(component);
+            (backend, Component::RIVALS.into_iter().filter(there).collect())
+        }
     };
-    let benchmark = benchmark(args);
+    let benchmark = benchmark(args, rivals);
     if benchmark.lengths.is_empty() {
         let size = type_size(args.collective);
         return Err(Failure::Usage(format!("no message size is a multiple of {size} bytes, the datatype's size")));
@@ -53,7 +57,7 @@ fn resolve(path: &Path) -> Result<std::path::PathBuf, Failure> {
     path.canonicalize().map_err(|cause| Failure::Open { path: path.to_owned(), cause })
 }
 
-fn benchmark(args: &Bench) -> Benchmark {
+fn benchmark(args: &Bench, without: Vec<Component>) -> Benchmark {
     let (first, last) = args.message_size;
     let sizes = if args.collective.has_sizes() {
         let least = Bytes(type_size(args.collective));
@@ -68,6 +72,7 @@ fn benchmark(args: &Bench) -> Benchmark {
         collective: args.collective,
         ranks: args.np,
         candidate: args.candidate,
+        without,
         lengths: sizes.into_iter().map(length).collect(),
         percentiles: args.tail_lat.clone(),
         validate: args.validation,

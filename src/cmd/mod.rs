@@ -10,6 +10,7 @@ pub(crate) mod explain;
 mod frontier;
 mod refine;
 mod remarks;
+mod served;
 mod source;
 mod start;
 pub(crate) mod tree;

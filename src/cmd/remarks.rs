@@ -37,7 +37,7 @@ pub(super) fn of_run(manifest: &Manifest) -> Vec<String> {
     if pins.contains_key("coll_han_priority") {
         remarks.push(
             "With Open MPI's component han switched off, jobs on several hosts lose it for all collectives: whether \
-             that is a gain was not measured."
+             that is a gain was not measured; without --disable-han it is."
                 .to_owned(),
         );
     }

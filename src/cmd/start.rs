@@ -3,11 +3,10 @@
 use std::env;
 use std::time::Duration;
 
-use collrules_record::Survey;
-use collrules_record::units::Ranks;
-use collrules_rules::{Collective, Release};
-use collrules_runner::grid::{self, known_release};
-use collrules_runner::mpi::{Launcher, MpiBackend, Wishes, served_by_han};
+use collrules_record::{Component, Survey};
+use collrules_rules::Release;
+use collrules_runner::grid::known_release;
+use collrules_runner::mpi::{Launcher, MpiBackend, Wishes};
 use collrules_runner::{Backend, RunnerError};
 
 use crate::args::Launch;
@@ -22,16 +21,15 @@ pub(super) struct Started {
     pub(super) pins: Pins,
 }
 
-/// Finds launcher and worker, and surveys the system, for calls of these collectives on communicators of up to the
-/// largest of `np`, or of the slots at hand.
-pub(super) fn mpi(args: &Launch, collectives: &[Collective], np: &[Ranks]) -> Result<Started, RunnerError> {
-    let (backend, survey, release, pins) = tuning(args, collectives, np)?;
+/// Finds launcher and worker, and surveys the system.
+pub(super) fn mpi(args: &Launch) -> Result<Started, RunnerError> {
+    let (backend, survey, release, pins) = tuning(args)?;
     Ok(Started { backend: Box::new(backend), survey, release, pins })
 }
 
 /// A backend that launches jobs, whatever they do there.
 pub(super) fn launching(args: &Launch) -> Result<MpiBackend, RunnerError> {
-    Ok(MpiBackend::new(launcher(args)?))
+    Ok(MpiBackend::new(launcher(args)?).laid_out(args.layout))
 }
 
 fn launcher(args: &Launch) -> Result<Launcher, RunnerError> {
@@ -45,28 +43,14 @@ fn launcher(args: &Launch) -> Result<Launcher, RunnerError> {
 }
 
 /// The same as [`mpi`], with the backend as what it is.
-pub(super) fn tuning(
-    args: &Launch,
-    collectives: &[Collective],
-    np: &[Ranks],
-) -> Result<(MpiBackend, Survey, Release, Pins), RunnerError> {
+pub(super) fn tuning(args: &Launch) -> Result<(MpiBackend, Survey, Release, Pins), RunnerError> {
     let launcher = launcher(args)?;
     let mut pins = settings_in_force(&launcher);
-    let mut backend = MpiBackend::new(launcher);
+    let mut backend = MpiBackend::new(launcher).laid_out(args.layout);
     let survey = backend.survey()?;
     let release = known_release(&survey)?;
-    let ranks = grid::communicator_sizes(np, survey.slots(), args.oversubscribes())?;
-    let hosts = survey.nodes(ranks.last().copied().unwrap_or_default());
-    let served: Vec<&str> = served_by_han(release)
-        .iter()
-        .filter(|collective| collectives.contains(collective))
-        .map(|collective| collective.name())
-        .collect();
-    if hosts > 1 && !served.is_empty() && !is_off(&pins, "han") {
-        if !args.disable_han {
-            let (release, collectives) = (release.to_string(), served.join(", "));
-            return Err(RunnerError::HanServes { hosts, release, collectives });
-        }
+    let has_han = survey.components.get(&Component::HAN) >= survey.components.get(&Component::TUNED);
+    if args.disable_han && has_han && survey.hosts.iter().any(|host| *host != survey.hosts[0]) {
         let off = Pins::from([("coll_han_priority".to_owned(), "0".to_owned())]);
         backend.pin(&off);
         pins.extend(off);
@@ -89,15 +73,6 @@ fn settings_in_force(launcher: &Launcher) -> Pins {
         name == "coll" || name == "coll_tuned_priority" || about_components
     });
     settings
-}
-
-/// Whether settings switch a component off.
-fn is_off(pins: &Pins, component: &str) -> bool {
-    let excluded = pins.get("coll").is_some_and(|list| match list.strip_prefix('^') {
-        Some(excluded) => excluded.split(',').any(|name| name == component),
-        None => !list.split(',').any(|name| name == component),
-    });
-    excluded || pins.get(&format!("coll_{component}_priority")).is_some_and(|priority| priority == "0")
 }
 
 impl Launch {

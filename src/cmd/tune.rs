@@ -11,7 +11,6 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Seconds;
 use collrules_record::{Cell, Plan, Survey};
 use collrules_report::markdown::Context;
-use collrules_rules::Collective;
 use collrules_runner::campaign::{self, Tally};
 use collrules_runner::grid::Grid;
 use collrules_runner::proof::{self, Proof};
@@ -22,6 +21,7 @@ use collrules_runner::{Backend, RunnerError};
 use super::analyze::findings_of_run;
 use super::conclude;
 use super::refine;
+use super::served;
 use super::start::{self, Started};
 use crate::args::{ScenarioArg, Tune};
 use crate::deliver::{self, Pins};
@@ -31,22 +31,26 @@ use crate::progress::{Progress, say};
 pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     let Started { mut backend, survey, release, pins } = start(args)?;
     let budget = Seconds(args.budget.0 * refine::grid_share(&args.refine) / f64::from(args.launches));
-    let plan = grid(args).plan(&survey, args.launches, Schedule { budget, ..Schedule::default() }, args.seed)?;
+    let mut plan = grid(args).plan(&survey, args.launches, Schedule { budget, ..Schedule::default() }, args.seed)?;
     if args.dry_run {
         return dry_run(&plan, &survey);
     }
-    let manifest = manifest(args, backend.as_ref(), &survey, &plan, &pins);
+    let mut manifest = manifest(args, backend.as_ref(), &survey, &plan, &pins);
     let run = RunDir::create(args.out.clone().unwrap_or_else(default_out), &manifest)?;
     backend.use_scratch(run.path());
-    if let Err(failure) = refuse_unserved(backend.as_mut(), &run, &plan) {
+    if let Err(failure) = served::find(backend.as_mut(), &run, &mut plan, &survey, release) {
         // Nothing was measured: the directory may be used again.
         run.discard()?;
         return Err(failure);
     }
+    manifest.plan = plan.clone();
+    run.write(rundir::MANIFEST, &(serde_json::to_string_pretty(&manifest)? + "\n"))?;
     measure(args, backend.as_mut(), &run, &plan)?;
 
     let findings = findings_of_run(&run, &manifest, release, &args.criteria, args.policy.policy())?;
     let findings = refine::rounds(args, backend.as_mut(), &run, &manifest, release, findings)?;
+    let pins = served::pins(&pins, &findings);
+    backend.pin(&findings.pins);
     deliver::rules(&run, &findings, rundir::UNPROVEN)?;
     let cells: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
     let unproven = run.file(rundir::UNPROVEN);
@@ -69,7 +73,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
 
 /// The backend and what it finds.
 fn start(args: &Tune) -> Result<Started, RunnerError> {
-    let Some(scenario) = args.simulate.simulate else { return start::mpi(&args.launch, &args.ops.0, &args.np) };
+    let Some(scenario) = args.simulate.simulate else { return start::mpi(&args.launch) };
     let scenario = match scenario {
         ScenarioArg::Stale => Scenario::Stale,
         ScenarioArg::Perfect => Scenario::Perfect,
@@ -92,6 +96,7 @@ fn grid(args: &Tune) -> Grid {
         memory: args.max_memory,
         launch_per_candidate: args.launch_per_candidate,
         oversubscribe: args.launch.oversubscribes(),
+        layout: args.launch.layout,
     }
 }
 
@@ -176,17 +181,6 @@ fn measure(args: &Tune, backend: &mut dyn Backend, run: &RunDir, plan: &Plan) ->
             run: run.path().display().to_string(),
         },
     })
-}
-
-/// Measuring algorithms of `coll/tuned` makes sense only where it serves the calls.
-fn refuse_unserved(backend: &mut dyn Backend, run: &RunDir, plan: &Plan) -> Result<(), Failure> {
-    let cells: Vec<Cell> = plan.cells.iter().map(|planned| planned.cell).collect();
-    let unserved = proof::unserved(backend, run.path(), &cells)?;
-    if unserved.is_empty() {
-        return Ok(());
-    }
-    let collectives: Vec<&str> = unserved.into_iter().map(Collective::name).collect();
-    Err(RunnerError::NotServed { collectives: collectives.join(", ") }.into())
 }
 
 fn shown(findings: &Findings, proof: &Proof, backend: &str, survey: &Survey) -> Vec<String> {

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
     let ids = file.collectives.iter().map(|collective| collective.id);
     let ruled: Vec<Collective> = ids.filter_map(Collective::from_id).collect();
 
-    let Started { mut backend, survey, release, .. } = start::mpi(&args.launch, &ruled, &args.np)?;
+    let Started { mut backend, survey, release, .. } = start::mpi(&args.launch)?;
     let table = file.to_table(release);
     let ranks = grid::communicator_sizes(&args.np, survey.slots(), args.launch.oversubscribes())?;
     let cells: Vec<Cell> = ruled

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::candidate::Candidate;
 use crate::cell::Cell;
+use crate::component::Component;
 use crate::units::{Bytes, Ranks};
 
 /// What one job benchmarks.
@@ -19,6 +20,8 @@ pub struct Benchmark {
     pub ranks: Ranks,
     /// How it is carried out. The builtin is whatever the job does by itself, rules files and settings included.
     pub candidate: Candidate,
+    /// The components that would take the calls from `coll/tuned`, and do not for its candidates.
+    pub without: Vec<Component>,
     /// The message sizes, in this order; size 0 alone for a collective without sizes.
     pub lengths: Vec<Length>,
     /// The quantiles wanted, in percent.

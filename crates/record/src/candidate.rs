@@ -6,7 +6,9 @@ use std::str::FromStr;
 use collrules_rules::Choice;
 use serde::{Deserialize, Serialize};
 
-/// A candidate; its text form is `builtin` or `tuned:algorithm/faninout/segsize/max_requests`.
+use crate::component::Component;
+
+/// A candidate; its text form is `builtin`, `tuned:algorithm/faninout/segsize/max_requests` or `component:name`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Candidate {
@@ -14,18 +16,21 @@ pub enum Candidate {
     Builtin,
     /// An algorithm of `coll/tuned` with all its parameters.
     Tuned(Choice),
+    /// What a component of Open MPI does by its own decision. Rules cannot ask for it; settings can.
+    Component(Component),
 }
 
 /// A text that names no candidate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a candidate; write builtin or tuned:algorithm/faninout/segsize/max_requests")]
+#[error("`{0}` is not a candidate; write builtin, tuned:algorithm/faninout/segsize/max_requests or component:name")]
 pub struct BadCandidate(String);
 
 impl Candidate {
-    /// The choice that a rule line needs to get this candidate.
+    /// The choice that a rule line needs to get this candidate. For a component it is the builtin's: no rule names one,
+    /// and `tuned` decides by itself where its rules say nothing.
     pub fn choice(self) -> Choice {
         match self {
-            Self::Builtin => Choice::BUILTIN,
+            Self::Builtin | Self::Component(_) => Choice::BUILTIN,
             Self::Tuned(choice) => choice,
         }
     }
@@ -41,6 +46,7 @@ impl fmt::Display for Candidate {
         match self {
             Self::Builtin => f.pad("builtin"),
             Self::Tuned(choice) => f.pad(&format!("tuned:{choice}")),
+            Self::Component(component) => f.pad(&format!("component:{component}")),
         }
     }
 }
@@ -51,6 +57,9 @@ impl FromStr for Candidate {
     fn from_str(text: &str) -> Result<Self, BadCandidate> {
         if text == "builtin" {
             return Ok(Self::Builtin);
+        }
+        if let Some(name) = text.strip_prefix("component:") {
+            return name.parse().map(Self::Component).map_err(|_| BadCandidate(text.to_owned()));
         }
         let choice: Option<Choice> = text.strip_prefix("tuned:").and_then(|choice| choice.parse().ok());
         match choice {
@@ -80,10 +89,11 @@ mod tests {
 
     #[test]
     fn candidates_read_back() {
-        for candidate in [Candidate::Builtin, Candidate::Tuned(Choice::plain(3).with_segsize(8192))] {
+        let tuned = Candidate::Tuned(Choice::plain(3).with_segsize(8192));
+        for candidate in [Candidate::Builtin, tuned, Candidate::Component(Component::HAN)] {
             assert_eq!(candidate.to_string().parse(), Ok(candidate));
         }
-        for bad in ["", "tuned", "tuned:3", "tuned:0/0/0/0", "Builtin"] {
+        for bad in ["", "tuned", "tuned:3", "tuned:0/0/0/0", "Builtin", "component:"] {
             assert!(bad.parse::<Candidate>().is_err(), "{bad}");
         }
     }

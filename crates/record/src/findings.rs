@@ -1,5 +1,7 @@
 //! What the analysis concluded, as plain data: `findings.json`, and what reports are made of.
 
+use std::collections::BTreeMap;
+
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 use serde::{Deserialize, Serialize};
 
@@ -7,6 +9,7 @@ use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::estimate::Estimate;
 use crate::manifest::FormatVersion;
+use crate::placement::Placement;
 use crate::tree::Tree;
 use crate::units::{Bytes, Ranks, Seconds};
 
@@ -35,6 +38,12 @@ pub struct Findings {
     /// The same with the evidence for each of them. Findings of format 1.0 have none.
     #[serde(default)]
     pub tree: Tree,
+    /// Where the ranks of each communicator were, and which component served them; of a table nothing is known.
+    #[serde(default)]
+    pub placement: Placement,
+    /// MCA settings without which the rules have no effect, because another component serves the calls.
+    #[serde(default)]
+    pub pins: BTreeMap<String, String>,
     /// What the reader has to know about the data or the rules, in whole sentences.
     pub remarks: Vec<String>,
 }
@@ -83,6 +92,14 @@ pub struct CellFinding {
     pub verdict: Verdict,
     /// What the rule table gives for this cell in the end: constraints may overrule the verdict.
     pub served: Choice,
+    /// Who carries out the call where `served` is the builtin: the builtin itself, or what is left of it when the
+    /// rules' settings are in force.
+    #[serde(default = "builtin")]
+    pub unruled: Candidate,
+}
+
+fn builtin() -> Candidate {
+    Candidate::Builtin
 }
 
 /// What is known of one point.
@@ -145,8 +162,14 @@ impl CellFinding {
         self.points.iter().find(|point| point.candidate == candidate)
     }
 
-    /// Builtin time over the time of what the rule table serves: 1 where the builtin stays.
+    /// Who carries out the call with rules and settings in force.
+    pub fn served_candidate(&self) -> Candidate {
+        if self.served.is_builtin() { self.unruled } else { Candidate::of(self.served) }
+    }
+
+    /// Builtin time over the time of what carries out the call with rules and settings in force: missing where the
+    /// builtin stays.
     pub fn served_gain(&self) -> Option<Estimate> {
-        self.point(Candidate::of(self.served)).and_then(|point| point.gain)
+        self.point(self.served_candidate()).and_then(|point| point.gain)
     }
 }

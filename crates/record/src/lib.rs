@@ -4,8 +4,10 @@
 //! |---|---|
 //! | [`units`] | seconds, beside the bytes and ranks of the rules crate |
 //! | [`candidate`] | one way to carry out a call that can be timed |
+//! | [`component`] | the name of a component of Open MPI's coll framework |
 //! | [`cell`] | collective, communicator size, message size |
 //! | [`survey`] | what was found on the system before measuring |
+//! | [`placement`] | where the ranks of a communicator are, and which component serves them there |
 //! | [`plan`] | the cells of a campaign and the candidates of each |
 //! | [`sample`] | one timing, and its line in the samples file |
 //! | [`manifest`] | where the numbers of a run come from |
@@ -18,10 +20,12 @@
 pub mod benchmark;
 pub mod candidate;
 pub mod cell;
+pub mod component;
 pub mod estimate;
 pub mod findings;
 pub mod import;
 pub mod manifest;
+pub mod placement;
 pub mod plan;
 pub mod policy;
 pub mod rundir;
@@ -32,8 +36,10 @@ pub mod units;
 
 pub use candidate::Candidate;
 pub use cell::Cell;
+pub use component::Component;
 pub use estimate::Estimate;
 pub use manifest::Manifest;
+pub use placement::{Layout, Nodes, Placement, Serving};
 pub use plan::Plan;
 pub use policy::Policy;
 pub use rundir::RunDir;

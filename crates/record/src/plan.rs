@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::candidate::Candidate;
 use crate::cell::Cell;
+use crate::placement::Placement;
 use crate::units::{Ranks, Seconds};
 
 /// What a campaign measures, and when it has enough.
@@ -31,6 +32,9 @@ pub struct Plan {
     /// In the plan of a launch that loads a rules file: the rule that serves every call of its cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_rule: Option<Candidate>,
+    /// Where the ranks of each communicator are, and which component serves them.
+    #[serde(default)]
+    pub placement: Placement,
 }
 
 /// The collectives whose candidates cannot, or shall not, be switched in one job.
@@ -145,6 +149,7 @@ impl Plan {
             separate: Separate::default(),
             skipped: Vec::new(),
             under_rule: None,
+            placement: self.placement.clone(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use collrules_rules::{Collective, Version};
 use serde::{Deserialize, Serialize};
 
+use crate::component::Component;
 use crate::units::{Ranks, Seconds};
 
 /// The running Open MPI and the slots at hand, as a worker job reported them.
@@ -20,6 +21,9 @@ pub struct Survey {
     pub algorithms: BTreeMap<Collective, Vec<(u32, String)>>,
     /// `coll_tuned` parameters that were already set to something before we set anything, by full name.
     pub preset: BTreeMap<String, String>,
+    /// The components of Open MPI that may serve blocking collectives, with their priorities: the highest serves.
+    #[serde(default)]
+    pub components: BTreeMap<Component, i32>,
     /// The smallest step of the clock that times the calls.
     pub clock_step: Seconds,
 }
@@ -28,11 +32,5 @@ impl Survey {
     /// The number of slots at hand.
     pub fn slots(&self) -> Ranks {
         Ranks(u32::try_from(self.hosts.len()).unwrap_or(u32::MAX))
-    }
-
-    /// The number of different hosts that the first `ranks` ranks run on.
-    pub fn nodes(&self, ranks: Ranks) -> usize {
-        let first = self.hosts.iter().take(ranks.0 as usize);
-        first.collect::<std::collections::BTreeSet<_>>().len()
     }
 }

@@ -1,13 +1,14 @@
 //! The report file.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use collrules_record::findings::{CellFinding, Findings, Statistic, Verdict};
 use collrules_record::units::Seconds;
-use collrules_record::{Estimate, Manifest};
+use collrules_record::{Component, Estimate, Manifest, Placement};
 use collrules_rules::Collective;
 
-use crate::summary::{name, percent, sentences, stretches};
+use crate::summary::{candidate_name, name, percent, sentences, stretches};
 
 /// What a report says beside the findings.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +52,27 @@ fn write(out: &mut String, findings: &Findings, context: &Context<'_>) -> fmt::R
     cells(out, findings)?;
     disqualified(out, findings)?;
     method(out, findings)?;
+    placement(out, findings)?;
     context.manifest.map_or(Ok(()), |manifest| provenance(out, manifest))
+}
+
+/// Where the ranks of each communicator were, and who served them before any rule.
+fn placement(out: &mut String, findings: &Findings) -> fmt::Result {
+    let Placement { layout, nodes, serving } = &findings.placement;
+    if nodes.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n## Where the ranks were (layout: {layout})\n\n| ranks | nodes | served by |\n|---:|---|---|")?;
+    for (ranks, nodes) in nodes {
+        let mut by: BTreeMap<Component, Vec<&str>> = BTreeMap::new();
+        for serving in serving.iter().filter(|serving| serving.ranks == *ranks) {
+            by.entry(serving.by).or_default().push(serving.collective.name());
+        }
+        let by: Vec<String> =
+            by.iter().map(|(component, names)| format!("{component}: {}", names.join(", "))).collect();
+        writeln!(out, "| {ranks} | {nodes} | {} |", if by.is_empty() { "-".to_owned() } else { by.join("; ") })?;
+    }
+    Ok(())
 }
 
 fn bullets(out: &mut String, lines: &[String]) -> fmt::Result {
@@ -67,7 +88,7 @@ fn decisions(out: &mut String, findings: &Findings) -> fmt::Result {
     for stretch in stretches(findings) {
         let gain = stretch.gain.map_or(String::new(), |gain| format!("{:.2}x", gain.mean));
         let low = stretch.gain.and_then(|gain| gain.cautious).map_or(String::new(), |low| format!("{low:.2}x"));
-        let serve_by = name(findings, stretch.collective, stretch.choice);
+        let serve_by = candidate_name(findings, stretch.collective, stretch.by);
         let (collective, ranks, sizes) = (stretch.collective, stretch.ranks, stretch.sizes());
         writeln!(out, "| {collective} | {ranks} | {sizes} | {serve_by} | {gain} | {low} |")?;
     }
@@ -116,7 +137,7 @@ fn cell_row(out: &mut String, findings: &Findings, collective: Collective, cell:
     let time =
         |estimate: Option<Estimate>| estimate.map_or("-".to_owned(), |estimate| Seconds(estimate.point).to_string());
     let verdict = match &cell.verdict {
-        Verdict::Replace { candidate, .. } => name(findings, collective, candidate.choice()),
+        Verdict::Replace { candidate, .. } => candidate_name(findings, collective, *candidate),
         Verdict::Keep { why } => format!("builtin: {why}"),
     };
     let overruled = match &cell.verdict {
@@ -243,6 +264,8 @@ mod tests {
             crossovers: Vec::new(),
             table: RuleTable::new(),
             tree: collrules_record::tree::Tree::default(),
+            placement: Placement::default(),
+            pins: BTreeMap::new(),
             remarks: Vec::new(),
         };
         report(&findings, &Context::default())

@@ -1,5 +1,6 @@
 //! Comments for the rules file: what each block rests on.
 
+use collrules_record::Nodes;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::Ranks;
 use collrules_rules::classic::Notes;
@@ -20,7 +21,7 @@ pub fn notes(findings: &Findings, tool: &str) -> Notes {
     let blocks = findings.cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks));
     for cells in blocks {
         let (collective, ranks) = (cells[0].cell.collective, cells[0].cell.ranks);
-        notes.blocks.insert((collective, ranks.0.into()), vec![evidence(cells)]);
+        notes.blocks.insert((collective, ranks.0.into()), vec![evidence(cells, findings.placement.nodes.get(&ranks))]);
         rule_notes(findings, collective, ranks, &mut notes);
     }
     notes
@@ -51,7 +52,7 @@ fn readers(findings: &Findings) -> String {
 }
 
 /// What was measured for a block.
-fn evidence(cells: &[CellFinding]) -> String {
+fn evidence(cells: &[CellFinding], nodes: Option<&Nodes>) -> String {
     let samples: usize = cells.iter().flat_map(|cell| &cell.points).map(|point| point.time.samples).sum();
     let (first, last) = (cells[0].cell, cells[cells.len() - 1].cell);
     let sizes = if first.collective.has_sizes() {
@@ -59,7 +60,8 @@ fn evidence(cells: &[CellFinding]) -> String {
     } else {
         String::new()
     };
-    format!("measured{sizes}; {samples} samples")
+    let place = nodes.map_or(String::new(), |nodes| format!(" on {nodes}"));
+    format!("measured{place}{sizes}; {samples} samples")
 }
 
 /// Says behind each rule what it is and what it gains, by matching rules to the stretches of cells that they serve.
@@ -97,6 +99,9 @@ fn rule_notes(findings: &Findings, collective: Collective, ranks: Ranks, notes: 
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use collrules_record::Placement;
     use collrules_record::findings::{self, Criteria, Statistic};
     use collrules_rules::RuleTable;
     use collrules_rules::steps::Steps;
@@ -119,6 +124,8 @@ mod tests {
             crossovers: Vec::new(),
             table,
             tree: collrules_record::tree::Tree::default(),
+            placement: Placement::default(),
+            pins: BTreeMap::new(),
             remarks: Vec::new(),
         }
     }

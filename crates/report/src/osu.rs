@@ -122,6 +122,7 @@ mod tests {
             collective,
             ranks: Ranks(4),
             candidate: Candidate::Builtin,
+            without: Vec::new(),
             lengths: Vec::new(),
             percentiles: percentiles.to_vec(),
             validate,

@@ -1,5 +1,6 @@
 //! What the findings come to: ranges of sizes served alike, and gains per collective.
 
+use collrules_record::Candidate;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::{Choice, Collective, registry};
@@ -15,8 +16,10 @@ pub struct Stretch {
     pub first: Bytes,
     /// The largest measured size.
     pub last: Bytes,
-    /// What serves them.
+    /// What the rules say for them.
     pub choice: Choice,
+    /// What carries them out.
+    pub by: Candidate,
     /// The gain over these cells; none where the builtin stays.
     pub gain: Option<Gain>,
 }
@@ -76,7 +79,8 @@ impl Gain {
 /// The measured sizes of every collective and communicator size, neighbours joined where they are served alike.
 pub fn stretches(findings: &Findings) -> Vec<Stretch> {
     let alike = |a: &CellFinding, b: &CellFinding| {
-        (a.cell.collective, a.cell.ranks, a.served) == (b.cell.collective, b.cell.ranks, b.served)
+        (a.cell.collective, a.cell.ranks, a.served_candidate())
+            == (b.cell.collective, b.cell.ranks, b.served_candidate())
     };
     findings
         .cells
@@ -87,7 +91,8 @@ pub fn stretches(findings: &Findings) -> Vec<Stretch> {
             first: cells[0].cell.bytes,
             last: cells[cells.len() - 1].cell.bytes,
             choice: cells[0].served,
-            gain: if cells[0].served.is_builtin() { None } else { Gain::over(cells.iter()) },
+            by: cells[0].served_candidate(),
+            gain: if cells[0].served_candidate() == Candidate::Builtin { None } else { Gain::over(cells.iter()) },
         })
         .collect()
 }
@@ -99,7 +104,7 @@ pub fn expectations(findings: &Findings) -> Vec<Expectation> {
         .chunk_by(|a, b| a.cell.collective == b.cell.collective)
         .filter_map(|cells| {
             let gain = |cell: &CellFinding| cell.served_gain().map_or(1.0, |gain| gain.point);
-            let served = cells.iter().filter(|cell| !cell.served.is_builtin());
+            let served = cells.iter().filter(|cell| cell.served_candidate() != Candidate::Builtin);
             let improved = served.clone().filter(|cell| gain(cell) > 1.0);
             let best = served.clone().max_by(|a, b| gain(a).total_cmp(&gain(b)));
             Some(Expectation {
@@ -128,6 +133,14 @@ impl Stretch {
 /// The name of a choice in the release that the findings are for.
 pub fn name(findings: &Findings, collective: Collective, choice: Choice) -> String {
     registry::describe(findings.release, collective, choice)
+}
+
+/// The name of a candidate in the release that the findings are for.
+pub fn candidate_name(findings: &Findings, collective: Collective, candidate: Candidate) -> String {
+    match candidate {
+        Candidate::Builtin | Candidate::Tuned(_) => name(findings, collective, candidate.choice()),
+        Candidate::Component(component) => format!("{component}, by its own decision"),
+    }
 }
 
 /// A share as `5 %`, with as many digits as it has.
@@ -162,7 +175,9 @@ fn sentence(expected: &Expectation, findings: &Findings) -> String {
 #[cfg(test)]
 mod tests {
     use collrules_record::findings::{Criteria, FORMAT, PointFinding, Statistic, Verdict};
-    use collrules_record::{Candidate, Cell, Estimate};
+    use std::collections::BTreeMap;
+
+    use collrules_record::{Cell, Estimate, Placement};
     use collrules_rules::{Release, RuleTable};
 
     use super::*;
@@ -186,6 +201,7 @@ mod tests {
             disqualified: Vec::new(),
             verdict: Verdict::Keep { why: String::new() },
             served: choice,
+            unruled: Candidate::Builtin,
         };
         Findings {
             format: FORMAT,
@@ -197,6 +213,8 @@ mod tests {
             crossovers: Vec::new(),
             table: RuleTable::new(),
             tree: collrules_record::tree::Tree::default(),
+            placement: Placement::default(),
+            pins: BTreeMap::new(),
             remarks: Vec::new(),
         }
     }

@@ -3,13 +3,13 @@
 use collrules_record::findings::Findings;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use crate::summary::{Gain, name, stretches};
+use crate::summary::{Gain, candidate_name, stretches};
 
 /// The verdicts, sizes that are served alike on one line.
 pub fn verdicts(findings: &Findings) -> String {
     let header = ["collective", "ranks", "message sizes", "serve by", "gain", "in cells from .. to"];
     let rows = stretches(findings).into_iter().map(|stretch| {
-        let serve_by = name(findings, stretch.collective, stretch.choice);
+        let serve_by = candidate_name(findings, stretch.collective, stretch.by);
         let (gain, range) = match stretch.gain {
             None => (String::new(), String::new()),
             Some(Gain { mean, least, most, .. }) => (format!("{mean:.2}x"), format!("{least:.2}x .. {most:.2}x")),

@@ -1,8 +1,9 @@
 //! What can survey, measure and probe: a launched MPI job, or a cost model.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use collrules_record::{Plan, Survey};
+use collrules_record::{Component, Plan, Survey};
 
 use crate::error::RunnerError;
 use crate::wire::{Call, Event, Outcome};
@@ -30,4 +31,20 @@ pub trait Backend {
 
     /// Makes calls in one launch that has loaded this rules file, and returns one outcome per call.
     fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<Outcome>, RunnerError>;
+
+    /// The same on communicators without certain components: for each call one outcome per list of components that are
+    /// left out.
+    fn serving(
+        &mut self,
+        rules: &Path,
+        calls: &[Call],
+        without: &[Vec<Component>],
+    ) -> Result<Vec<Vec<Outcome>>, RunnerError> {
+        // Where there are no components, leaving some out changes nothing.
+        let outcomes = self.probe(rules, calls)?;
+        Ok(outcomes.into_iter().map(|outcome| vec![outcome; without.len()]).collect())
+    }
+
+    /// Adds MCA settings to every launch from now on.
+    fn pin(&mut self, _pins: &BTreeMap<String, String>) {}
 }

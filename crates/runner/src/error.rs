@@ -134,21 +134,6 @@ pub enum RunnerError {
     /// Nothing to measure.
     #[error("nothing to measure: {0}")]
     EmptyGrid(String),
-    /// HAN would take the calls.
-    #[error(
-        "the job spans {hosts} hosts, where Open MPI {release} serves {collectives} by its component han, so that \
-         rules for coll/tuned would change nothing; measuring han as a candidate is not built yet. Pass \
-         --disable-han to measure, and later run, with han switched off (the settings will say so); whether that \
-         is a gain over han is not measured"
-    )]
-    HanServes {
-        /// Hosts of the job.
-        hosts: usize,
-        /// The release.
-        release: String,
-        /// The collectives concerned.
-        collectives: String,
-    },
     /// The rules file cannot be read.
     #[error("cannot read {}: {cause}", path.display())]
     Rules {

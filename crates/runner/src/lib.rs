@@ -15,6 +15,7 @@
 //! | [`simulate`] | the backend that computes times from a cost model |
 //! | [`separate`] | the launches of a campaign: all candidates together, or one alone |
 //! | [`campaign`] | from events to rows of the run directory |
+//! | [`serving`] | which component serves a collective |
 //! | [`proof`] | that the Open MPI in use obeys a rules file |
 
 pub mod backend;
@@ -27,6 +28,7 @@ pub mod proof;
 pub mod schedule;
 mod scratch;
 pub mod separate;
+pub mod serving;
 pub mod simulate;
 pub mod wire;
 

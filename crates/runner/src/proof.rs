@@ -14,11 +14,10 @@ use std::path::Path;
 use collrules_record::Cell;
 use collrules_record::cell::type_size;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_rules::classic::{self, Checkerboard, ClassicFile, Notes, PROBE_ALGORITHM};
+use collrules_rules::classic::{self, Checkerboard};
 use collrules_rules::metric::{Metric, metric};
 use collrules_rules::registry;
-use collrules_rules::steps::Steps;
-use collrules_rules::{Behaviour, Choice, Collective, Load, Release, RuleTable, load};
+use collrules_rules::{Behaviour, Collective, Load, Release, RuleTable, load};
 
 use crate::backend::Backend;
 use crate::error::RunnerError;
@@ -82,29 +81,6 @@ impl fmt::Display for Fault {
             Self::Unusable { call, outcome } => write!(f, "{} does not work under the file ({outcome:?})", call.cell()),
         }
     }
-}
-
-/// The collectives among the cells that are not served by `coll/tuned` at all: another component has them, and no rule
-/// would change anything. Found by loading a file under which every call must fail.
-pub fn unserved(
-    backend: &mut dyn Backend,
-    scratch: &Path,
-    cells: &[Cell],
-) -> Result<BTreeSet<Collective>, RunnerError> {
-    let mut table = RuleTable::new();
-    for cell in cells {
-        table.set(cell.collective, Steps::constant(Steps::constant(Choice::plain(PROBE_ALGORITHM))));
-    }
-    let file = ClassicFile::from_table_accepting(&table, &Notes::default(), |_| true)
-        .map_err(|error| RunnerError::WorkerFailed(error.to_string()))?;
-    let copy = scratch::file(scratch, "probe", &file.to_string())?;
-    // One call for each collective and communicator size.
-    let mut seen = BTreeSet::new();
-    let first = cells.iter().filter(|cell| seen.insert((cell.collective, cell.ranks)));
-    let calls: Vec<Call> = first.map(|cell| (*cell).into()).collect();
-    let outcomes = backend.probe(copy.path(), &calls)?;
-    let served = calls.iter().zip(outcomes).filter(|(_, outcome)| !matches!(outcome, Outcome::Refused(_)));
-    Ok(served.map(|(call, _)| call.collective).collect())
 }
 
 /// Shows that a rules file, made from `table`, is obeyed in `cells`. Its copy lies in `scratch` for the moment, which all

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use collrules_record::Estimate;
 use collrules_record::plan::{Plan, Schedule};
+use collrules_record::{Candidate, Estimate};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -65,6 +65,9 @@ struct CellState {
     active: Vec<usize>,
     /// How many of them it takes to learn something: two to compare, or the only one that there is.
     needed: usize,
+    /// Candidates that stay whatever they take: the builtin, and what is left of it when another component is out of
+    /// the way. All others are compared with them.
+    references: Vec<usize>,
     /// Rank maxima per candidate of the plan, in the order taken.
     times: Vec<Vec<f64>>,
 }
@@ -87,6 +90,9 @@ impl Scheduler {
             active: (0..cell.candidates.len()).collect(),
             needed: cell.candidates.len().min(2),
             times: vec![Vec::new(); cell.candidates.len()],
+            references: (0..cell.candidates.len())
+                .filter(|place| !matches!(cell.candidates[*place], Candidate::Tuned(_)))
+                .collect(),
             ..CellState::default()
         });
         let mut rng = ChaCha8Rng::seed_from_u64(plan.seed);
@@ -189,7 +195,7 @@ impl CellState {
         let best = ranges.iter().map(|(_, range)| range.high).fold(f64::INFINITY, f64::min);
         let beaten: Vec<(usize, String)> = ranges
             .iter()
-            .filter(|(candidate, range)| *candidate != 0 && range.low > range.factor * best)
+            .filter(|(candidate, range)| !self.references.contains(candidate) && range.low > range.factor * best)
             .map(|(candidate, range)| {
                 (*candidate, format!("at least {:.2} times the best after {} rounds", range.low / best, range.samples))
             })
@@ -233,9 +239,10 @@ impl Range {
 
 #[cfg(test)]
 mod tests {
+    use collrules_record::Cell;
+    use collrules_record::Placement;
     use collrules_record::plan::{CellPlan, Separate};
     use collrules_record::units::{Bytes, Ranks, Seconds};
-    use collrules_record::{Candidate, Cell};
     use collrules_rules::{Choice, Collective};
 
     use super::*;
@@ -259,6 +266,7 @@ mod tests {
             separate: Separate::default(),
             skipped: Vec::new(),
             under_rule: None,
+            placement: Placement::default(),
         }
     }
 

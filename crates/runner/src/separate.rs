@@ -100,6 +100,7 @@ pub fn plan_of(plan: &Plan, start: Start, wanted: impl Fn(Cell, Candidate) -> bo
                 separate: Separate::default(),
                 skipped: Vec::new(),
                 under_rule: Some(candidate),
+                placement: plan.placement.clone(),
             };
             with_budget(launch, alone)
         }
@@ -128,6 +129,7 @@ fn with_budget(plan: Plan, budget: Seconds) -> Plan {
 mod tests {
     use std::collections::BTreeSet;
 
+    use collrules_record::Placement;
     use collrules_record::units::{Bytes, Ranks};
     use collrules_rules::Choice;
 
@@ -159,6 +161,7 @@ mod tests {
             separate: Separate { collectives: BTreeSet::from([Collective::Allgatherv]), series: 3 },
             skipped: Vec::new(),
             under_rule: None,
+            placement: Placement::default(),
         }
     }
 

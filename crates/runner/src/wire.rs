@@ -5,7 +5,7 @@
 
 use collrules_record::benchmark::{Benchmark, Length, Line};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Cell, Plan, Survey};
+use collrules_record::{Cell, Component, Layout, Plan, Survey};
 use collrules_rules::Collective;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub const MARK: &str = "@collrules ";
 
 /// The version of this conversation; both sides must agree exactly.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// What the worker is asked to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,8 @@ pub struct Job {
     pub protocol: u32,
     /// The task.
     pub task: Task,
+    /// How communicators take their ranks from those of the job.
+    pub layout: Layout,
 }
 
 /// The tasks of a worker.
@@ -36,6 +38,13 @@ pub enum Task {
     Benchmark(Benchmark),
     /// Make these calls once each and report what they return.
     Probe(Vec<Call>),
+    /// Make these calls once on a communicator without each of these lists of components, and report what they return.
+    Serving {
+        /// The calls.
+        calls: Vec<Call>,
+        /// The components to leave out.
+        without: Vec<Vec<Component>>,
+    },
 }
 
 /// A call of a collective.
@@ -149,6 +158,8 @@ pub enum Event {
     },
     /// The answer to [`Task::Probe`], one outcome per call.
     Probed(Vec<Outcome>),
+    /// The answer to [`Task::Serving`]: for each call one outcome per list of components.
+    Served(Vec<Vec<Outcome>>),
     /// The worker cannot go on.
     Failed {
         /// What is wrong and what to do.

@@ -1,7 +1,10 @@
 //! The analysis as a whole.
 
 use collrules_record::Policy;
+use std::collections::BTreeMap;
+
 use collrules_record::findings::{CellFinding, Criteria, FORMAT, Findings};
+use collrules_record::{Candidate, Placement};
 use collrules_rules::{Release, hazard};
 
 use crate::alternatives::alternatives;
@@ -64,6 +67,7 @@ pub fn analyze_under(
         points: cell.points.into_iter().map(|point| point.finding).collect(),
         disqualified: cell.disqualified,
         verdict: cell.verdict,
+        unruled: Candidate::Builtin,
     };
     Ok(Findings {
         format: FORMAT,
@@ -75,6 +79,8 @@ pub fn analyze_under(
         crossovers: built.crossovers,
         table: built.table,
         tree,
+        placement: Placement::default(),
+        pins: BTreeMap::new(),
         remarks,
     })
 }

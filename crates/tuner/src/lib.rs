@@ -20,6 +20,7 @@
 //! | [`mod@refine`] | what to measure next to know crossovers better |
 //! | `remarks` | what the reader has to know, in whole sentences |
 //! | `analysis` | all of it in order |
+//! | `components` | rules where another component than `coll/tuned` serves the calls |
 
 mod alternatives;
 mod analysis;
@@ -27,6 +28,7 @@ mod bars;
 mod build;
 mod cells;
 mod common;
+mod components;
 mod crossover;
 mod error;
 mod evidence;
@@ -39,5 +41,6 @@ mod tree;
 mod verdict;
 
 pub use analysis::{analyze, analyze_under};
+pub use components::analyze_among;
 pub use error::TunerError;
 pub use observations::Observations;

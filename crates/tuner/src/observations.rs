@@ -1,17 +1,18 @@
 //! Timings as columns, read from the samples of a run or taken from a foreign table. The only module with polars.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Cursor;
 use std::sync::Arc;
 
 use collrules_record::findings::Statistic;
 use collrules_record::import::Timing as TableTiming;
 use collrules_record::sample::{COLUMNS, Ended};
-use collrules_record::{Bytes, Candidate, Cell, Ranks};
+use collrules_record::{Bytes, Candidate, Cell, Component, Ranks};
 use collrules_rules::Collective;
 use polars::prelude::*;
 
 use crate::cells::{Ends, Series, Timing};
+use crate::components::Displaced;
 use crate::error::TunerError;
 
 /// What an analysis starts from.
@@ -25,6 +26,9 @@ pub struct Observations {
     statistic: Statistic,
     left_out: usize,
     expected_launches: u32,
+    displaced: Displaced,
+    /// Where only the builtin counts, since rules have no effect.
+    left: BTreeSet<(Collective, Ranks)>,
 }
 
 /// What `coll/tuned` sees of a call, and how it is carried out.
@@ -83,6 +87,43 @@ impl Observations {
         Self { expected_launches: launches, ..self }
     }
 
+    /// The same where other components are out of the way: the builtin is what `coll/tuned` decides by itself.
+    pub(crate) fn displacing(mut self, displaced: Displaced) -> Self {
+        self.displaced = displaced;
+        self.with_ends()
+    }
+
+    /// The same without what `coll/tuned` does on these communicators.
+    pub(crate) fn leaving(mut self, left: BTreeSet<(Collective, Ranks)>) -> Self {
+        self.left = left;
+        self.with_ends()
+    }
+
+    fn with_ends(mut self) -> Self {
+        let Ends { disqualified, dropped } = std::mem::take(&mut self.ends);
+        let keep = |((cell, candidate), why)| Some(((cell, self.counts_as(cell, candidate)?), why));
+        let disqualified = disqualified.into_iter().filter_map(keep).collect();
+        let keep = |(cell, candidate)| Some((cell, self.counts_as(cell, candidate)?));
+        let dropped = dropped.into_iter().filter_map(keep).collect();
+        Self { ends: Ends { disqualified, dropped }, ..self }
+    }
+
+    /// What a candidate is once other components are out of the way; none if it is gone with them, or never counts.
+    fn counts_as(&self, cell: Cell, candidate: Candidate) -> Option<Candidate> {
+        let place = (cell.collective, cell.ranks);
+        if self.left.contains(&place) {
+            return (candidate == Candidate::Builtin).then_some(candidate);
+        }
+        if !self.displaced.contains_key(&place) {
+            return Some(candidate);
+        }
+        match candidate {
+            Candidate::Component(Component::TUNED) => Some(Candidate::Builtin),
+            Candidate::Builtin | Candidate::Component(_) => None,
+            tuned @ Candidate::Tuned(_) => Some(tuned),
+        }
+    }
+
     /// The number of timings.
     pub fn len(&self) -> usize {
         self.frame.height()
@@ -138,9 +179,10 @@ impl Observations {
                 GroupsIndicator::Idx((_, rows)) => rows.iter().map(|row| timing(*row)).collect(),
                 GroupsIndicator::Slice([start, count]) => (start..start + count).map(timing).collect(),
             };
-            Ok((cell, Series::new(parse(text.unwrap_or_default())?, timings)))
+            let candidate = self.counts_as(cell, parse(text.unwrap_or_default())?);
+            Ok(candidate.map(|candidate| (cell, Series::new(candidate, timings))))
         };
-        groups.iter().map(point).collect()
+        groups.iter().map(point).filter_map(Result::transpose).collect()
     }
 
     fn new(frame: DataFrame, ends: Ends, statistic: Statistic) -> Result<Self, TunerError> {
@@ -153,7 +195,15 @@ impl Observations {
         let mut timings = if usable.all() { frame.clone() } else { frame.filter(&usable)? };
         timings.rechunk_mut();
         let left_out = frame.height() - timings.height();
-        Ok(Self { frame: timings, ends, statistic, left_out, expected_launches: 0 })
+        Ok(Self {
+            frame: timings,
+            ends,
+            statistic,
+            left_out,
+            expected_launches: 0,
+            displaced: Displaced::new(),
+            left: BTreeSet::new(),
+        })
     }
 
     fn whole(&self, name: &str) -> Result<&[u32], TunerError> {

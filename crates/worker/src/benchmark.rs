@@ -6,7 +6,7 @@ use collrules_record::benchmark::{Benchmark, Length, Line};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::Collective;
 use collrules_runner::wire::Event;
-use mpi::topology::{Communicator, SimpleCommunicator};
+use mpi::topology::SimpleCommunicator;
 
 use crate::control::Control;
 use crate::ffi::{self, Tools};
@@ -18,10 +18,11 @@ use crate::{WorkerError, communicators, emit, report};
 pub(crate) fn run(control: &Control, tools: &Tools, benchmark: &Benchmark) -> Result<(), WorkerError> {
     // Ranks beyond the communicator are asleep until the job ends: they wait for nothing.
     let Some(base) = communicators::first(control, benchmark.ranks)? else { return Ok(()) };
+    let make = || communicators::duplicate_for(&base, benchmark.candidate, &benchmark.without);
     let comm = match benchmark.candidate {
+        Candidate::Tuned(_) => Switch::new(tools, benchmark.collective)?.with(benchmark.candidate, make)??,
         // Untouched: this is what a program gets.
-        Candidate::Builtin => base.duplicate(),
-        candidate => Switch::new(tools, benchmark.collective)?.with(candidate, || base.duplicate())?,
+        _ => make()?,
     };
     ffi::return_errors(&comm);
     for length in &benchmark.lengths {

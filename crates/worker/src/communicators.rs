@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 
 use collrules_record::plan::Plan;
 use collrules_record::units::Ranks;
-use collrules_record::{Candidate, Cell};
+use collrules_record::{Candidate, Cell, Component, Layout};
 use collrules_rules::Collective;
 use mpi::Rank;
 use mpi::topology::{Communicator, SimpleCommunicator};
@@ -15,6 +15,45 @@ use crate::WorkerError;
 use crate::control::Control;
 use crate::ffi::{self, Tools};
 use crate::switch::Switch;
+
+/// The channel over the same ranks in the order in which communicators of this layout take them. Rank 0 stays rank 0.
+pub(crate) fn laid_out(control: Control, layout: Layout) -> Control {
+    if layout == Layout::Block {
+        return control;
+    }
+    let host = mpi::environment::processor_name().unwrap_or_default();
+    let hosts = control.gather(control.ranks(), host);
+    let order = layout.order(&hosts).into_iter().map(|rank| rank as Rank).collect();
+    let order: Vec<Rank> = control.broadcast(control.is_root().then_some(order));
+    let world = control.world();
+    Control::new(world.split_by_subgroup(&world.group().include(&order)).expect("every rank is in the order"))
+}
+
+/// A duplicate whose calls none of these components takes.
+pub(crate) fn without(comm: &SimpleCommunicator, components: &[Component]) -> Result<SimpleCommunicator, WorkerError> {
+    if components.is_empty() {
+        return Ok(comm.duplicate());
+    }
+    // As han writes it when it makes communicators of its own (coll_han_subcomms.c).
+    let names: Vec<String> = components.iter().map(|component| format!("^{component}")).collect();
+    ffi::duplicate_with_preference(comm, &names.join(",")).map_err(WorkerError::NoDuplicate)
+}
+
+/// A duplicate for the calls of a candidate, where these components would otherwise take them from `coll/tuned`.
+pub(crate) fn duplicate_for(
+    comm: &SimpleCommunicator,
+    candidate: Candidate,
+    blocking: &[Component],
+) -> Result<SimpleCommunicator, WorkerError> {
+    match candidate {
+        Candidate::Builtin => Ok(comm.duplicate()),
+        // What a rule asks for, or what happens without one, where coll/tuned is let through.
+        Candidate::Tuned(_) | Candidate::Component(Component::TUNED) => without(comm, blocking),
+        Candidate::Component(other) => {
+            ffi::duplicate_with_preference(comm, other.name()).map_err(WorkerError::NoDuplicate)
+        }
+    }
+}
 
 /// The first `ranks` ranks of the job as a communicator; none on the ranks that are not among them.
 pub(crate) fn first(control: &Control, ranks: Ranks) -> Result<Option<SimpleCommunicator>, WorkerError> {
@@ -62,10 +101,12 @@ impl<'a> Communicators<'a> {
             .filter(|planned| planned.cell.collective == cell.collective && planned.cell.ranks == cell.ranks);
         for candidate in alike.flat_map(|planned| planned.candidates.iter().copied()) {
             if let Entry::Vacant(vacant) = self.candidates.entry((cell.collective, cell.ranks, candidate)) {
+                let blocking = self.plan.placement.without(cell.collective, cell.ranks);
+                let make = || duplicate_for(base, candidate, blocking);
                 // Under a rules file there is nothing to switch, and a forced algorithm might beat the rule.
                 let comm = match self.plan.under_rule {
-                    Some(_) => base.duplicate(),
-                    None => switch.with(candidate, || base.duplicate())?,
+                    Some(_) => make()?,
+                    None => switch.with(candidate, make)??,
                 };
                 ffi::return_errors(&comm);
                 vacant.insert(comm);

@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr;
 
 use mpi::ffi;
-use mpi::raw::AsRaw;
+use mpi::raw::{AsRaw, FromRaw};
 use mpi::topology::{Communicator, SimpleCommunicator};
 
 /// The error class of a failed call.
@@ -19,6 +19,34 @@ pub(crate) fn return_errors(comm: &SimpleCommunicator) {
     // SAFETY: the communicator is valid while borrowed, and the handler is a predefined constant.
     let code = unsafe { ffi::MPI_Comm_set_errhandler(comm.as_raw(), ffi::RSMPI_ERRORS_RETURN) };
     debug_assert_eq!(code, ffi::MPI_SUCCESS as c_int);
+}
+
+/// `MPI_Comm_dup_with_info` with a preference for components of Open MPI's coll framework, or against them: the info key
+/// that `coll_base_comm_select.c` reads in 4.1 and 5.0.
+pub(crate) fn duplicate_with_preference(
+    comm: &SimpleCommunicator,
+    preference: &str,
+) -> Result<SimpleCommunicator, ErrorClass> {
+    let value = CString::new(preference).map_err(|_| ffi::MPI_ERR_ARG as ErrorClass)?;
+    // SAFETY: a predefined constant.
+    let mut info = unsafe { ffi::RSMPI_INFO_NULL };
+    // SAFETY: `info` is a valid place for the one value written.
+    classify(unsafe { ffi::MPI_Info_create(&raw mut info) })?;
+    // SAFETY: a predefined constant.
+    let mut made = unsafe { ffi::RSMPI_COMM_NULL };
+    // SAFETY: the info object was created above, and both texts are zero-terminated and outlive the call.
+    let code = unsafe { ffi::MPI_Info_set(info, c"ompi_comm_coll_preference".as_ptr(), value.as_ptr()) };
+    let code = if code == ffi::MPI_SUCCESS as c_int {
+        // SAFETY: communicator and info object are valid while borrowed, and `made` is a valid place.
+        unsafe { ffi::MPI_Comm_dup_with_info(comm.as_raw(), info, &raw mut made) }
+    } else {
+        code
+    };
+    // SAFETY: created above and not used again.
+    unsafe { ffi::MPI_Info_free(&raw mut info) };
+    classify(code)?;
+    // SAFETY: made by a call that succeeded, and owned by nobody else.
+    Ok(unsafe { SimpleCommunicator::from_raw(made) })
 }
 
 /// `MPI_Bcast` of bytes from rank 0.

@@ -45,6 +45,8 @@ enum WorkerError {
     Operation(#[from] operation::Unsupported),
     #[error("{candidate} failed with MPI error class {class} while it was timed ({cell}), after its check had passed")]
     TimedCallFailed { candidate: String, cell: String, class: i32 },
+    #[error("a communicator cannot be duplicated without some components (MPI error class {0})")]
+    NoDuplicate(ffi::ErrorClass),
     #[error("the MPI library is not Open MPI; it calls itself `{0}`")]
     NotOpenMpi(String),
     #[error("the job has {has} ranks, and a communicator of {wants} is wanted")]
@@ -59,13 +61,15 @@ pub fn run() -> ExitCode {
     };
     let world = universe.world();
     let control = Control::new(world.duplicate());
-    let task = control.broadcast(control.is_root().then(receive_job));
-    if let Some(task) = task {
+    let job = control.broadcast(control.is_root().then(receive_job));
+    if let Some(Job { task, layout, .. }) = job {
+        let control = communicators::laid_out(control, layout);
         let result = Tools::start().map_err(WorkerError::from).and_then(|tools| match task {
             Task::Survey => survey::run(&control, &tools),
             Task::Measure(plan) => measure::run(&control, &tools, &plan),
             Task::Benchmark(benchmark) => benchmark::run(&control, &tools, &benchmark),
             Task::Probe(calls) => probe::run(&control, &calls),
+            Task::Serving { calls, without } => probe::serving(&control, &calls, &without),
         });
         match result {
             Ok(()) => report(&control, &Event::Bye),
@@ -79,8 +83,8 @@ pub fn run() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The task that the controller sends to rank 0; none, and a report of why, where it makes no sense.
-fn receive_job() -> Option<Task> {
+/// The job that the controller sends to rank 0; none, and a report of why, where it makes no sense.
+fn receive_job() -> Option<Job> {
     let mut line = String::new();
     let job = io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string()).and_then(|_| {
         let job: Job = serde_json::from_str(&line).map_err(|error| error.to_string())?;
@@ -93,7 +97,7 @@ fn receive_job() -> Option<Task> {
     match job {
         Ok(job) => {
             leave_with_controller();
-            Some(job.task)
+            Some(job)
         }
         Err(why) => {
             emit(&Event::Failed {

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use collrules_record::Component;
 use collrules_runner::wire::{Call, Event, Outcome};
 
 use crate::control::Control;
@@ -31,6 +32,32 @@ pub(crate) fn run(control: &Control, calls: &[Call]) -> Result<(), WorkerError> 
         }
     }
     report(control, &Event::Probed(outcomes));
+    Ok(())
+}
+
+/// Makes each call once on a communicator without each of the lists of components, and reports how all that ended.
+pub(crate) fn serving(control: &Control, calls: &[Call], without: &[Vec<Component>]) -> Result<(), WorkerError> {
+    let mut comms = BTreeMap::new();
+    let mut outcomes = Vec::with_capacity(calls.len());
+    for (place, call) in calls.iter().enumerate() {
+        if let std::collections::btree_map::Entry::Vacant(vacant) = comms.entry(call.ranks) {
+            vacant.insert(communicators::first(control, call.ranks)?);
+        }
+        let Some(Some(base)) = comms.get(&call.ranks) else { continue };
+        report(control, &Event::Calling { call: place });
+        let mut row = Vec::with_capacity(without.len());
+        for components in without {
+            let comm = communicators::without(base, components)?;
+            ffi::return_errors(&comm);
+            let mine = Operation::new(call.cell(), &comm)?.checked_call(&comm, place as u64);
+            let all = control.gather(call.ranks.0, mine);
+            if control.is_root() {
+                row.push(outcome(&all));
+            }
+        }
+        outcomes.push(row);
+    }
+    report(control, &Event::Served(outcomes));
     Ok(())
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use collrules_record::Survey;
 use collrules_record::units::Seconds;
+use collrules_record::{Component, Survey};
 use collrules_rules::{Collective, Version};
 use collrules_runner::wire::{Event, PROTOCOL};
 
@@ -30,6 +30,7 @@ pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
         hosts,
         algorithms: algorithms(tools),
         preset: preset(tools)?,
+        components: components(tools)?,
         clock_step: clock_step(),
     };
     report(control, &Event::Survey(survey));
@@ -65,6 +66,18 @@ fn preset(tools: &Tools) -> Result<BTreeMap<String, String>, ToolsError> {
         preset.insert(rules.to_owned(), file);
     }
     Ok(preset)
+}
+
+/// The components that have a priority of their own, the rivals of `tuned` and those that serve what nobody else does.
+fn components(tools: &Tools) -> Result<BTreeMap<Component, i32>, ToolsError> {
+    let others = ["tuned", "basic", "libnbc"].into_iter().filter_map(|name| name.parse().ok());
+    let mut priorities = BTreeMap::new();
+    for component in Component::RIVALS.into_iter().chain(others) {
+        if let Some(priority) = tools.int(&format!("coll_{component}_priority"))? {
+            priorities.insert(component, priority);
+        }
+    }
+    Ok(priorities)
 }
 
 /// The smallest difference between two readings of the clock that times the calls.

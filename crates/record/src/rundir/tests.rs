@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::candidate::Candidate;
 use crate::cell::Cell;
+use crate::placement::Placement;
 use crate::plan::{Plan, Schedule, Separate};
 use crate::sample::{Ended, EndedPoint, Row, Sample};
 use crate::survey::Survey;
@@ -31,6 +32,7 @@ fn manifest() -> Manifest {
             hosts: vec!["n1".to_owned(); 4],
             algorithms: BTreeMap::from([(Collective::Bcast, vec![(1, "basic_linear".to_owned())])]),
             preset: BTreeMap::new(),
+            components: BTreeMap::new(),
             clock_step: Seconds(1e-9),
         },
         plan: Plan {
@@ -42,6 +44,7 @@ fn manifest() -> Manifest {
             separate: Separate::default(),
             skipped: Vec::new(),
             under_rule: None,
+            placement: Placement::default(),
         },
     }
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Candidate, Cell, Plan, Survey};
+use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Survey};
 use collrules_rules::registry::{self, Algorithm};
 use collrules_rules::{Behaviour, Choice, Collective, Release};
 
@@ -53,6 +53,8 @@ pub struct Grid {
     pub launch_per_candidate: bool,
     /// More ranks than slots are meant.
     pub oversubscribe: bool,
+    /// How communicators take their ranks from those of the job.
+    pub layout: Layout,
 }
 
 /// The release of the surveyed library, if its version and every algorithm table that it lists are known.
@@ -69,7 +71,16 @@ impl Grid {
     pub fn plan(&self, survey: &Survey, launches: u32, schedule: Schedule, seed: u64) -> Result<Plan, RunnerError> {
         let release = known_release(survey)?;
         let with_requests = Behaviour::of(survey.version)?.reads_header;
-        let ranks = communicator_sizes(&self.ranks, survey.slots(), self.oversubscribe)?;
+        let most = self.layout.most(&survey.hosts);
+        let fits = most.0 >= 2 && self.ranks.iter().all(|ranks| *ranks <= most);
+        if self.layout == Layout::OnePerNode && !fits {
+            return Err(RunnerError::EmptyGrid(format!(
+                "a communicator with one rank per node has at most {most} here, the number of hosts; lower --np, give \
+                 mpirun more hosts, or choose another --layout"
+            )));
+        }
+        let oversubscribe = self.oversubscribe && self.layout != Layout::OnePerNode;
+        let ranks = communicator_sizes(&self.ranks, most, oversubscribe)?;
         let mut cells = Vec::new();
         let mut skipped = Vec::new();
         for collective in &self.collectives {
@@ -97,9 +108,11 @@ impl Grid {
             let why = why.unwrap_or_else(|| "no collective or no message size was given".to_owned());
             return Err(RunnerError::EmptyGrid(why));
         }
-        let ranks = ranks.last().copied().unwrap_or_default();
+        let largest = ranks.last().copied().unwrap_or_default();
+        let nodes = ranks.iter().map(|ranks| (*ranks, self.layout.nodes(&survey.hosts, *ranks))).collect();
+        let placement = Placement { layout: self.layout, nodes, serving: Vec::new() };
         let separate = self.separate(&cells, launches);
-        Ok(Plan { cells, ranks, launches, schedule, seed, separate, skipped, under_rule: None })
+        Ok(Plan { cells, ranks: largest, launches, schedule, seed, separate, skipped, under_rule: None, placement })
     }
 
     fn cell_plan(&self, release: Release, cell: Cell, algorithms: &[&Algorithm], with_requests: bool) -> CellPlan {

@@ -15,6 +15,7 @@ fn grid(collectives: &[Collective]) -> Grid {
         memory: DEFAULT_MEMORY,
         launch_per_candidate: false,
         oversubscribe: true,
+        layout: Layout::Block,
     }
 }
 

@@ -11,7 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::error::RunnerError;
-use crate::wire::{Event, Job, MARK, PROTOCOL, Task};
+use crate::wire::{Event, Job, MARK};
 
 /// How long a job may take to end after it was done, or was told to end.
 const GRACE: Duration = Duration::from_secs(15);
@@ -27,11 +27,11 @@ enum Line {
 /// Runs the job. `react` sees each event and says what the job is doing now; its errors end the job.
 pub(super) fn hold(
     mut command: Command,
-    task: Task,
+    job: &Job,
     patience: Duration,
     react: &mut dyn FnMut(Event) -> Result<String, RunnerError>,
 ) -> Result<(), RunnerError> {
-    let job = serde_json::to_string(&Job { protocol: PROTOCOL, task }).map_err(std::io::Error::other)?;
+    let job = serde_json::to_string(job).map_err(std::io::Error::other)?;
     let program = command.get_program().into();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().map_err(|cause| RunnerError::CannotStart { program, cause })?;

@@ -11,7 +11,7 @@ use collrules_rules::Version;
 
 use crate::error::RunnerError;
 use crate::mpi::conversation;
-use crate::wire::{Event, Task};
+use crate::wire::{Event, Job};
 
 /// The name of the worker program.
 const WORKER: &str = "collrules-worker";
@@ -95,11 +95,11 @@ impl Launcher {
         command
     }
 
-    /// Runs a job to its end: hands it the task, and every event to `react`, which says what the job is doing.
+    /// Runs a job to its end: hands it the job, and every event to `react`, which says what the job is doing.
     pub(crate) fn converse(
         &self,
         command: &[String],
-        task: Task,
+        job: &Job,
         react: &mut dyn FnMut(Event) -> Result<String, RunnerError>,
     ) -> Result<(), RunnerError> {
         let mut process = Command::new(&command[0]);
@@ -112,7 +112,7 @@ impl Launcher {
                 process.env("LD_LIBRARY_PATH", joined);
             }
         }
-        conversation::hold(process, task, self.patience, react)
+        conversation::hold(process, job, self.patience, react)
     }
 }
 

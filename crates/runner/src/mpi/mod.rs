@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 
 use collrules_record::benchmark::{Benchmark, Line};
 use collrules_record::units::Ranks;
-use collrules_record::{Candidate, Plan, Survey};
+use collrules_record::{Candidate, Component, Layout, Plan, Survey};
+use collrules_rules::RuleTable;
 use collrules_rules::emit::{self, Notes};
 use collrules_rules::steps::Steps;
-use collrules_rules::{Release, RuleTable};
 
 pub use launcher::{Launcher, Wishes};
 
 use crate::backend::Backend;
 use crate::error::RunnerError;
 use crate::scratch;
-use crate::wire::{Call, Event, Outcome, PROTOCOL, Task};
+use crate::wire::{Call, Event, Job, Outcome, PROTOCOL, Task};
 
 /// Launches `collrules-worker` under Open MPI's mpirun.
 #[derive(Debug)]
@@ -28,17 +28,31 @@ pub struct MpiBackend {
     pins: BTreeMap<String, String>,
     /// Where rules files of single launches lie.
     scratch: PathBuf,
+    layout: Layout,
+    /// The slots at hand, once they are known.
+    slots: Ranks,
 }
 
 impl MpiBackend {
     /// A backend with this launcher.
     pub fn new(launcher: Launcher) -> Self {
-        Self { launcher, pins: BTreeMap::new(), scratch: PathBuf::from(".") }
+        Self { launcher, pins: BTreeMap::new(), scratch: PathBuf::from("."), layout: Layout::Block, slots: Ranks(0) }
     }
 
-    /// Adds MCA settings to every launch after the survey.
-    pub fn pin(&mut self, pins: &BTreeMap<String, String>) {
-        self.pins.extend(pins.iter().map(|(key, value)| (key.clone(), value.clone())));
+    /// The same with communicators that take their ranks by this layout.
+    #[must_use]
+    pub fn laid_out(self, layout: Layout) -> Self {
+        Self { layout, ..self }
+    }
+
+    /// The ranks to start for communicators of up to this size. mpirun fills the first hosts first, so that where all
+    /// hosts are wanted, all slots have to be filled.
+    fn job_ranks(&self, largest: Ranks) -> Ranks {
+        if self.layout == Layout::Block { largest } else { largest.max(self.slots) }
+    }
+
+    fn job(&self, task: Task) -> Job {
+        Job { protocol: PROTOCOL, task, layout: self.layout }
     }
 
     /// The MCA settings of a launch that reads a rules file, and no other.
@@ -53,7 +67,7 @@ impl MpiBackend {
     fn measuring_command(&self, plan: &Plan, rules: Option<&Path>) -> Vec<String> {
         // An empty file is no rules file: one that the site has set up would compete with the choices under test.
         let rules = rules.unwrap_or(Path::new("/dev/null"));
-        self.launcher.command(Some(plan.ranks), &self.settings(&rules.to_string_lossy()))
+        self.launcher.command(Some(self.job_ranks(plan.ranks)), &self.settings(&rules.to_string_lossy()))
     }
 
     /// Runs a benchmark in one launch, with this rules file in force if there is one. `report` is given each line as it
@@ -72,7 +86,7 @@ impl MpiBackend {
         };
         let command = self.launcher.command(Some(benchmark.ranks), &settings);
         let mut doing = "starting the benchmark".to_owned();
-        self.launcher.converse(&command, Task::Benchmark(benchmark.clone()), &mut |event| {
+        self.launcher.converse(&command, &self.job(Task::Benchmark(benchmark.clone())), &mut |event| {
             match event {
                 Event::Benchmarking(length) => doing = format!("calling {}", benchmark.cell(length)),
                 Event::Benchmarked(line) => report(line)?,
@@ -105,7 +119,7 @@ impl Backend for MpiBackend {
         // Without a number of ranks mpirun fills the slots, which is how to learn how many there are.
         let command = self.launcher.command(None, &[]);
         let mut found = None;
-        self.launcher.converse(&command, Task::Survey, &mut |event| {
+        self.launcher.converse(&command, &self.job(Task::Survey), &mut |event| {
             match event {
                 Event::Hello { protocol, .. } if protocol != PROTOCOL => {
                     return Err(RunnerError::Protocol { worker: protocol, ours: PROTOCOL });
@@ -123,6 +137,7 @@ impl Backend for MpiBackend {
                 library: survey.version.to_string(),
             });
         }
+        self.slots = survey.slots();
         Ok(survey)
     }
 
@@ -142,7 +157,7 @@ impl Backend for MpiBackend {
         let rules = one_rule(plan)?.map(|text| scratch::file(&self.scratch, "rule", &text)).transpose()?;
         let command = self.measuring_command(plan, rules.as_ref().map(|file| file.path()));
         let mut doing = "starting to measure".to_owned();
-        self.launcher.converse(&command, Task::Measure(plan.clone()), &mut |event| {
+        self.launcher.converse(&command, &self.job(Task::Measure(plan.clone())), &mut |event| {
             match &event {
                 Event::Checking { cell, candidate } => {
                     let planned = &plan.cells[*cell];
@@ -158,10 +173,10 @@ impl Backend for MpiBackend {
 
     fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<Outcome>, RunnerError> {
         let ranks = calls.iter().map(|call| call.ranks).max().unwrap_or(Ranks(2));
-        let command = self.launcher.command(Some(ranks), &self.settings(&rules.to_string_lossy()));
+        let command = self.launcher.command(Some(self.job_ranks(ranks)), &self.settings(&rules.to_string_lossy()));
         let mut outcomes = None;
         let mut doing = format!("loading {}", rules.display());
-        self.launcher.converse(&command, Task::Probe(calls.to_vec()), &mut |event| {
+        self.launcher.converse(&command, &self.job(Task::Probe(calls.to_vec())), &mut |event| {
             match event {
                 Event::Calling { call } => doing = format!("calling {} under {}", calls[call].cell(), rules.display()),
                 Event::Probed(probed) => outcomes = Some(probed),
@@ -180,18 +195,33 @@ impl Backend for MpiBackend {
             )))
         }
     }
-}
+    fn serving(
+        &mut self,
+        rules: &Path,
+        calls: &[Call],
+        without: &[Vec<Component>],
+    ) -> Result<Vec<Vec<Outcome>>, RunnerError> {
+        let ranks = calls.iter().map(|call| call.ranks).max().unwrap_or(Ranks(2));
+        let command = self.launcher.command(Some(self.job_ranks(ranks)), &self.settings(&rules.to_string_lossy()));
+        let job = self.job(Task::Serving { calls: calls.to_vec(), without: without.to_vec() });
+        let mut outcomes = Vec::new();
+        let mut doing = "asking which component serves".to_owned();
+        self.launcher.converse(&command, &job, &mut |event| {
+            match event {
+                Event::Calling { call } => doing = format!("asking which component serves {}", calls[call].cell()),
+                Event::Served(served) => outcomes = served,
+                _ => {}
+            }
+            Ok(doing.clone())
+        })?;
+        if outcomes.len() == calls.len() && outcomes.iter().all(|row| row.len() == without.len()) {
+            Ok(outcomes)
+        } else {
+            Err(RunnerError::WorkerFailed("it did not say which component serves every call".to_owned()))
+        }
+    }
 
-/// The collectives that another component than `coll/tuned` serves by default when a job spans several hosts.
-///
-/// From 5.0 on, han has the higher priority there for these seven (and, in 6.0, for two more tunable ones).
-pub fn served_by_han(release: Release) -> &'static [collrules_rules::Collective] {
-    use collrules_rules::Collective::{
-        Allgather, Allreduce, Alltoall, Alltoallv, Barrier, Bcast, Gather, Reduce, Scatter,
-    };
-    match release {
-        Release::V4_0 | Release::V4_1 => &[],
-        Release::V5_0 => &[Allgather, Allreduce, Barrier, Bcast, Gather, Reduce, Scatter],
-        Release::V6_0 => &[Allgather, Allreduce, Alltoall, Alltoallv, Barrier, Bcast, Gather, Reduce, Scatter],
+    fn pin(&mut self, pins: &BTreeMap<String, String>) {
+        self.pins.extend(pins.iter().map(|(key, value)| (key.clone(), value.clone())));
     }
 }

@@ -59,6 +59,7 @@ impl Backend for Simulation {
             hosts: (0..self.slots).map(|host| format!("simulated{host}")).collect(),
             algorithms: algorithms.collect(),
             preset: BTreeMap::new(),
+            components: BTreeMap::new(),
             clock_step: Seconds(1e-9),
         })
     }

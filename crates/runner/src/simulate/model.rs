@@ -48,8 +48,8 @@ impl Model {
         };
         match (self.scenario, candidate) {
             (Scenario::Noise, _) => algorithm_seconds(cell, stale),
-            (Scenario::Stale, Candidate::Builtin) => algorithm_seconds(cell, stale),
-            (Scenario::Perfect, Candidate::Builtin) => best_seconds(cell),
+            (Scenario::Stale, Candidate::Builtin | Candidate::Component(_)) => algorithm_seconds(cell, stale),
+            (Scenario::Perfect, Candidate::Builtin | Candidate::Component(_)) => best_seconds(cell),
             (_, Candidate::Tuned(choice)) => algorithm_seconds(cell, choice),
         }
     }

@@ -1,0 +1,112 @@
+//! The name of a component of Open MPI's coll framework.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest name; Open MPI's own are shorter.
+const LONGEST: usize = 15;
+
+/// A component such as `tuned`, `han` or `hcoll`: small letters, digits and underscores.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Component([u8; LONGEST]);
+
+/// A text that names no component.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not the name of a component; those of Open MPI are tuned, han, basic, libnbc and others")]
+pub struct BadComponent(String);
+
+impl Component {
+    /// The component whose algorithms the rules choose between.
+    pub const TUNED: Self = Self::known("tuned");
+
+    /// The component for communicators over several hosts, from 5.0 on before `tuned`.
+    pub const HAN: Self = Self::known("han");
+
+    /// The components that may take a call before `tuned` does, and without which a communicator still has every
+    /// collective. Those that only wrap others, or serve communicators that `tuned` does not, are not among them.
+    pub const RIVALS: [Self; 9] = [
+        Self::known("portals4"),
+        Self::known("hcoll"),
+        Self::known("fca"),
+        Self::HAN,
+        Self::known("ucc"),
+        Self::known("xhc"),
+        Self::known("acoll"),
+        Self::known("adapt"),
+        Self::known("sm"),
+    ];
+
+    const fn known(name: &str) -> Self {
+        let mut text = [0; LONGEST];
+        let mut place = 0;
+        while place < name.len() {
+            text[place] = name.as_bytes()[place];
+            place += 1;
+        }
+        Self(text)
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        let end = self.0.iter().position(|byte| *byte == 0).unwrap_or(LONGEST);
+        // Made of ASCII alone.
+        std::str::from_utf8(&self.0[..end]).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Component {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl fmt::Debug for Component {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Component({})", self.name())
+    }
+}
+
+impl FromStr for Component {
+    type Err = BadComponent;
+
+    fn from_str(text: &str) -> Result<Self, BadComponent> {
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        if text.is_empty() || text.len() > LONGEST || !text.bytes().all(fits) {
+            return Err(BadComponent(text.to_owned()));
+        }
+        Ok(Self::known(text))
+    }
+}
+
+impl From<Component> for String {
+    fn from(component: Component) -> Self {
+        component.to_string()
+    }
+}
+
+impl TryFrom<String> for Component {
+    type Error = BadComponent;
+
+    fn try_from(text: String) -> Result<Self, BadComponent> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back() {
+        for name in ["tuned", "han", "a_component_15c"] {
+            assert_eq!(name.parse::<Component>().map(|component| component.to_string()), Ok(name.to_owned()));
+        }
+        assert_eq!("han".parse(), Ok(Component::HAN));
+        for bad in ["", "Han", "^han", "han,sm", "a_component_16ch", "h n"] {
+            assert!(bad.parse::<Component>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Finding out which component serves a collective, by its effect.
+//!
+//! A rule with an algorithm that does not exist makes the calls fail that `coll/tuned` looks it up for, and no other.
+//! Such rules are loaded for exact message sizes, a different one per communicator size: what other components call
+//! within a collective, or while they set themselves up, has other sizes and works. Each call is then made on
+//! communicators that leave one component after the other out (the info key `ompi_comm_coll_preference` of
+//! `coll_base_comm_select.c`, by which `han` chooses components for its own communicators; 4.1 and 5.0). Where a call begins to
+//! fail when a component is left out, that component serves it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use collrules_record::units::{Bytes, Ranks};
+use collrules_record::{Cell, Component, Placement, Serving};
+use collrules_rules::classic::{ClassicFile, Notes, PROBE_ALGORITHM};
+use collrules_rules::metric::{Metric, metric};
+use collrules_rules::steps::Steps;
+use collrules_rules::table::all_builtin;
+use collrules_rules::{Choice, Collective, Release, RuleTable};
+
+use crate::backend::Backend;
+use crate::error::RunnerError;
+use crate::scratch;
+use crate::wire::{Call, Outcome};
+
+/// The message bytes of the first probed communicator size; multiples of 8, and no size that programs favour.
+const FIRST_BYTES: u64 = 10_008;
+
+/// What lies between the message bytes of one communicator size and the next.
+const STEP_BYTES: u64 = 808;
+
+/// Who serves the cells' collectives on each communicator size. Refuses where it is not `coll/tuned` and no component
+/// is known without which it would.
+///
+/// `components` are those that the library has. A file lies in `scratch` for the moment, which all nodes have to see.
+pub fn serving(
+    backend: &mut dyn Backend,
+    scratch: &Path,
+    cells: &[Cell],
+    release: Release,
+    components: &BTreeMap<Component, i32>,
+    placement: &Placement,
+) -> Result<Vec<Serving>, RunnerError> {
+    let rivals: Vec<Component> = Component::RIVALS.into_iter().filter(|rival| components.contains_key(rival)).collect();
+    // As things are; without each of the rivals; without all of them.
+    let mut without = vec![Vec::new()];
+    without.extend(rivals.iter().map(|rival| vec![*rival]));
+    if rivals.len() > 1 {
+        without.push(rivals.clone());
+    }
+    let mut found = Vec::new();
+    let mut unserved = BTreeSet::new();
+    // Others than `coll/tuned` call it within a collective only where ranks share one of several nodes.
+    let nested = placement.nodes.values().any(|nodes| nodes.are_several() && nodes.share());
+    for calls in jobs(cells, release, nested) {
+        let copy = scratch::file(scratch, "probe", &file(&calls, release)?)?;
+        let outcomes = backend.serving(copy.path(), &calls, &without)?;
+        for (call, outcomes) in calls.iter().zip(outcomes) {
+            let Call { collective, ranks, .. } = *call;
+            let serves = outcomes.iter().position(|outcome| matches!(outcome, Outcome::Refused(_)));
+            let without = serves.map(|place| without[place].clone());
+            match without {
+                Some(without) => {
+                    let by = without.first().copied().unwrap_or(Component::TUNED);
+                    found.push(Serving { collective, ranks, by, without });
+                }
+                None => {
+                    unserved.insert(collective);
+                }
+            }
+        }
+    }
+    if unserved.is_empty() {
+        found.sort_unstable_by_key(|serving| (serving.collective, serving.ranks));
+        return Ok(found);
+    }
+    let names: Vec<&str> = unserved.into_iter().map(Collective::name).collect();
+    Err(RunnerError::NotServed { collectives: names.join(", ") })
+}
+
+/// The calls of each job: one for each collective and communicator size. A collective whose rules don't see the size
+/// fails at any, also where another component calls it on a smaller communicator, and hence has one communicator size
+/// per job where that happens (`nested`).
+fn jobs(cells: &[Cell], release: Release, nested: bool) -> Vec<Vec<Call>> {
+    let ranks: BTreeSet<Ranks> = cells.iter().map(|cell| cell.ranks).collect();
+    let pairs: BTreeSet<(Ranks, Collective)> = cells.iter().map(|cell| (cell.ranks, cell.collective)).collect();
+    let mut jobs = vec![Vec::new(); ranks.len()];
+    for (ranks, collective) in pairs {
+        let place = cells_before(cells, ranks);
+        let bytes = if collective.has_sizes() { FIRST_BYTES + STEP_BYTES * place as u64 } else { 0 };
+        let call = Call { collective, ranks, bytes: Bytes(bytes) };
+        let sized = matches!(metric(release, collective, ranks), Metric::Times(_));
+        jobs[if sized || !nested { 0 } else { place }].push(call);
+    }
+    jobs.retain(|calls| !calls.is_empty());
+    jobs
+}
+
+/// The number of smaller communicator sizes.
+fn cells_before(cells: &[Cell], ranks: Ranks) -> usize {
+    cells.iter().map(|cell| cell.ranks).filter(|smaller| *smaller < ranks).collect::<BTreeSet<_>>().len()
+}
+
+/// Rules by which exactly these calls fail.
+fn file(calls: &[Call], release: Release) -> Result<String, RunnerError> {
+    let mut table = RuleTable::new();
+    let collectives: BTreeSet<Collective> = calls.iter().map(|call| call.collective).collect();
+    for collective in collectives {
+        let mut blocks = all_builtin();
+        for call in calls.iter().filter(|call| call.collective == collective) {
+            let fails = Choice::plain(PROBE_ALGORITHM);
+            let mut sizes = Steps::constant(Choice::BUILTIN);
+            match metric(release, collective, call.ranks) {
+                Metric::Times(_) => {
+                    let bytes = call.cell().lookup_bytes(release);
+                    sizes.set(bytes, Some(bytes + 1), fails);
+                }
+                Metric::CountFree | Metric::None => sizes = Steps::constant(fails),
+            }
+            let ranks = u64::from(call.ranks.0);
+            blocks.set(ranks, Some(ranks + 1), sizes);
+        }
+        table.set(collective, blocks);
+    }
+    let file = ClassicFile::from_table_accepting(&table, &Notes::default(), |_| true)
+        .map_err(|error| RunnerError::WorkerFailed(error.to_string()))?;
+    Ok(file.to_string())
+}
+
+/// The MCA settings by which `coll/tuned` serves a collective that another component would take. `han` can be told so
+/// for one collective alone (`coll_han_module.h`: component 3 is `tuned`); others are put below `tuned` for all.
+pub fn pins(collective: Collective, without: &[Component]) -> BTreeMap<String, String> {
+    let pin = |component: &Component| {
+        if *component == Component::HAN {
+            (format!("coll_han_{collective}_dynamic_global_communicator_module"), "3".to_owned())
+        } else {
+            (format!("coll_{component}_priority"), "0".to_owned())
+        }
+    };
+    without.iter().map(pin).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_tell_communicators_apart_and_sizeless_calls_have_jobs_of_their_own() {
+        let cell = |collective, ranks| Cell { collective, ranks: Ranks(ranks), bytes: Bytes(1) };
+        let cells: Vec<Cell> =
+            [2, 4].into_iter().flat_map(|n| [cell(Collective::Bcast, n), cell(Collective::Barrier, n)]).collect();
+        assert_eq!(jobs(&cells, Release::V5_0, false).len(), 1);
+        let jobs = jobs(&cells, Release::V5_0, true);
+        let shape: Vec<Vec<(Collective, u32)>> =
+            jobs.iter().map(|calls| calls.iter().map(|call| (call.collective, call.ranks.0)).collect()).collect();
+        let (bcast, barrier) = (Collective::Bcast, Collective::Barrier);
+        assert_eq!(shape.len(), 2);
+        assert!(shape[0].contains(&(bcast, 2)) && shape[0].contains(&(bcast, 4)) && shape[0].contains(&(barrier, 2)));
+        assert_eq!(shape[1], [(barrier, 4)]);
+        let bytes: BTreeSet<Bytes> =
+            jobs[0].iter().filter(|call| call.collective == bcast).map(|call| call.bytes).collect();
+        assert_eq!(bytes.len(), 2, "each size of its own");
+        let text = file(&jobs[0], Release::V5_0).expect("a file");
+        assert!(text.contains("10008 99 0 0") && text.contains("10816 99 0 0"), "{text}");
+    }
+
+    #[test]
+    fn han_is_told_about_one_collective() {
+        let text = |without: &[Component]| format!("{:?}", pins(Collective::Bcast, without));
+        assert_eq!(text(&[Component::HAN]), r#"{"coll_han_bcast_dynamic_global_communicator_module": "3"}"#);
+        let sm = "sm".parse().expect("a name");
+        assert_eq!(text(&[sm]), r#"{"coll_sm_priority": "0"}"#);
+    }
+}

@@ -1,0 +1,218 @@
+//! Rules where another component than `coll/tuned` serves the calls.
+//!
+//! Rules have an effect there only with a setting that puts the other component out of the way for a collective. The
+//! setting acts on every call of that collective, also where the rules say nothing: what happens there is then not what
+//! happened before, but what `coll/tuned` decides by itself, which is measured as the candidate `component:tuned`. So
+//! the rules are made against `component:tuned`, as it is what a missing rule leaves, and then judged as a whole
+//! against what users have today, per collective.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::findings::{CellFinding, Criteria, Findings, Verdict};
+use collrules_record::{Candidate, Cell, Component, Placement, Policy, Ranks};
+use collrules_rules::{Choice, Collective, Release};
+
+use crate::analysis::analyze_under;
+use crate::error::TunerError;
+use crate::observations::Observations;
+
+/// The cells in which another component serves, by collective, with the component.
+pub(crate) type Displaced = BTreeMap<(Collective, Ranks), Component>;
+
+/// The same as [`analyze`](crate::analyze()), for observations of communicators of which some are served by other
+/// components than `coll/tuned`. The gains are over what users have today; beside the findings stand the collectives
+/// whose rules need those components out of the way.
+pub fn analyze_among(
+    observations: &Observations,
+    placement: &Placement,
+    release: Release,
+    criteria: Criteria,
+    policy: Policy,
+    source: &str,
+) -> Result<(Findings, BTreeSet<Collective>), TunerError> {
+    let others = placement.serving.iter().filter(|serving| !serving.without.is_empty());
+    let displaced: Displaced = others.map(|serving| ((serving.collective, serving.ranks), serving.by)).collect();
+    let mut today = analyze_under(observations, release, criteria, policy, source)?;
+    today.placement = placement.clone();
+    if displaced.is_empty() {
+        return Ok((today, BTreeSet::new()));
+    }
+    let tuned = analyze_under(&observations.clone().displacing(displaced.clone()), release, criteria, policy, source)?;
+    let collectives: BTreeSet<Collective> = displaced.keys().map(|(collective, _)| *collective).collect();
+    let judged: Vec<Judged> =
+        collectives.iter().map(|collective| judge(*collective, &displaced, &today, &tuned, criteria)).collect();
+    let freed: BTreeSet<Collective> =
+        judged.iter().filter(|judged| judged.frees()).map(|judged| judged.collective).collect();
+
+    // The rules as a whole: in the end a collective is either handed over or left alone.
+    let (over, left): (Displaced, Displaced) = displaced
+        .iter()
+        .map(|(place, component)| (*place, *component))
+        .partition(|((collective, _), _)| freed.contains(collective));
+    let left = left.into_keys().collect();
+    let combined = observations.clone().displacing(over).leaving(left);
+    let combined = analyze_under(&combined, release, criteria, policy, source)?;
+    let served: BTreeMap<Cell, Choice> = combined.cells.iter().map(|cell| (cell.cell, cell.served)).collect();
+    let mut findings = Findings {
+        crossovers: combined.crossovers,
+        table: combined.table,
+        tree: combined.tree,
+        remarks: combined.remarks,
+        ..today
+    };
+    for cell in &mut findings.cells {
+        cell.served = served.get(&cell.cell).copied().unwrap_or(Choice::BUILTIN);
+        let Some(component) = displaced.get(&(cell.cell.collective, cell.cell.ranks)) else { continue };
+        if freed.contains(&cell.cell.collective) {
+            cell.unruled = Candidate::Component(Component::TUNED);
+        } else {
+            cell.verdict = Verdict::Keep { why: format!("{component} serves it") };
+        }
+    }
+    findings.remarks.extend(judged.iter().map(Judged::remark));
+    Ok((findings, freed))
+}
+
+fn in_cell<'a>(findings: &'a Findings, cell: &CellFinding) -> Option<&'a CellFinding> {
+    findings.cells.iter().find(|other| other.cell == cell.cell)
+}
+
+/// What the rules of a collective are worth against the component that serves it today.
+struct Judged {
+    collective: Collective,
+    component: Component,
+    ranks: BTreeSet<Ranks>,
+    /// Time today over time under the rules, for each measured cell of which both are known.
+    gains: Vec<f64>,
+    /// Cells of which one is not known.
+    unknown: usize,
+    /// Cells for which the rules say something.
+    ruled: usize,
+    /// Cells in which something of `coll/tuned` was shown to be better than what serves today.
+    shown: usize,
+    /// The gain that is asked for, such as 0.03.
+    min_gain: f64,
+}
+
+fn judge(
+    collective: Collective,
+    displaced: &Displaced,
+    today: &Findings,
+    tuned: &Findings,
+    criteria: Criteria,
+) -> Judged {
+    let sizes = displaced.iter().filter(|((other, _), _)| *other == collective);
+    let component = sizes.clone().map(|(_, component)| *component).next().unwrap_or(Component::HAN);
+    let ranks: BTreeSet<Ranks> = sizes.map(|((_, ranks), _)| *ranks).collect();
+    let mut judged = Judged {
+        collective,
+        component,
+        ranks,
+        gains: Vec::new(),
+        unknown: 0,
+        ruled: 0,
+        shown: 0,
+        min_gain: criteria.min_gain,
+    };
+    let cells = today.cells.iter().filter(|cell| cell.cell.collective == collective);
+    for cell in cells.filter(|cell| judged.ranks.contains(&cell.cell.ranks)).collect::<Vec<_>>() {
+        let served = in_cell(tuned, cell).map(|cell| match cell.served {
+            Choice::BUILTIN => Candidate::Component(Component::TUNED),
+            choice => Candidate::Tuned(choice),
+        });
+        let gain = served.and_then(|served| cell.point(served)).and_then(|point| point.gain);
+        match gain {
+            Some(gain) => judged.gains.push(gain.point),
+            None => judged.unknown += 1,
+        }
+        judged.ruled += usize::from(matches!(served, Some(Candidate::Tuned(_))));
+        judged.shown += usize::from(matches!(cell.verdict, Verdict::Replace { .. }));
+    }
+    judged
+}
+
+impl Judged {
+    /// Whether the rules are worth it: there are some, nothing is unknown, no cell gets slower by more than the gain that is asked for,
+    /// the geometric mean reaches it, and in some cell the gain is shown.
+    fn frees(&self) -> bool {
+        self.ruled > 0
+            && self.unknown == 0
+            && self.shown > 0
+            && self.slower() == 0
+            && self.mean() >= 1.0 + self.min_gain
+    }
+
+    fn slower(&self) -> usize {
+        self.gains.iter().filter(|gain| **gain * (1.0 + self.min_gain) < 1.0).count()
+    }
+
+    fn mean(&self) -> f64 {
+        let logs: f64 = self.gains.iter().map(|gain| gain.ln()).sum();
+        if self.gains.is_empty() { 1.0 } else { (logs / self.gains.len() as f64).exp() }
+    }
+
+    fn remark(&self) -> String {
+        let Self { collective, component, .. } = self;
+        let sizes: Vec<String> = self.ranks.iter().map(ToString::to_string).collect();
+        let served =
+            format!("On {} ranks {collective} is served by Open MPI's component {component}", sizes.join(", "));
+        let (cells, slower) = (self.gains.len(), self.slower());
+        if self.frees() {
+            return format!(
+                "{served}; all gains are over that. The settings that switch the rules on let coll/tuned serve \
+                 {collective} instead: {:.2}x in geometric mean over these {cells} cells. They act on {collective} in all \
+                 communicators that {component} would serve, measured or not.",
+                self.mean(),
+            );
+        }
+        let why = if self.unknown > 0 {
+            format!("{} cells have no timings of what coll/tuned would do", self.unknown)
+        } else if slower > 0 {
+            let least = self.gains.iter().copied().fold(f64::INFINITY, f64::min);
+            format!(
+                "with the best rules for coll/tuned instead, {slower} of {cells} cells would be slower, the most by \
+                 {:.2}x, and rules cannot hand single sizes back ({:.2}x in geometric mean)",
+                1.0 / least,
+                self.mean(),
+            )
+        } else if self.ruled == 0 && self.shown > 0 {
+            format!(
+                "coll/tuned by its own decision would take {:.2}x of the time in geometric mean, which needs no rules but \
+                 a setting of {component}",
+                1.0 / self.mean(),
+            )
+        } else {
+            format!("rules for coll/tuned were not shown to be better ({:.2}x in geometric mean)", self.mean())
+        };
+        format!("{served}, and stays so: {why}.")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(gains: &[f64], shown: usize, unknown: usize) -> Judged {
+        Judged {
+            collective: Collective::Bcast,
+            component: Component::HAN,
+            ranks: BTreeSet::from([Ranks(4)]),
+            gains: gains.to_vec(),
+            unknown,
+            ruled: gains.len(),
+            shown,
+            min_gain: 0.03,
+        }
+    }
+
+    #[test]
+    fn a_component_is_displaced_only_where_no_cell_pays() {
+        assert!(judged(&[1.5, 0.98], 1, 0).frees());
+        for (gains, shown, unknown) in
+            [(&[1.5, 0.9][..], 1, 0), (&[1.5, 1.5], 0, 0), (&[1.5, 1.5], 1, 1), (&[1.01, 1.02], 1, 0), (&[], 0, 0)]
+        {
+            assert!(!judged(gains, shown, unknown).frees(), "{gains:?} {shown} {unknown}");
+        }
+        assert!(judged(&[1.5, 0.5], 1, 0).remark().contains("1 of 2 cells would be slower, the most by 2.00x"));
+    }
+}
