@@ -4,36 +4,24 @@
 
 #![allow(clippy::print_stdout)]
 
-use collrules_record::Layout;
 use collrules_record::manifest::{self, Manifest};
 use collrules_record::plan::Schedule;
 use collrules_record::rundir::RunDir;
-use collrules_record::units::{Bytes, Seconds};
+use collrules_record::units::Seconds;
 use collrules_report::{notes, terminal};
 use collrules_rules::classic::ClassicFile;
 use collrules_rules::{Collective, Release};
 use collrules_runner::Backend;
 use collrules_runner::campaign::{self, Tally};
-use collrules_runner::grid::{Grid, powers_of_two};
+use collrules_runner::grid::Grid;
 use collrules_runner::simulate::{Scenario, Simulation};
 use collrules_tuner::Observations;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut cluster = Simulation::new(Scenario::Stale, Release::V5_0, 16);
     let survey = cluster.survey()?;
-    let grid = Grid {
-        collectives: vec![Collective::Bcast],
-        ranks: Vec::new(),
-        sizes: powers_of_two(Bytes(1), Bytes(1 << 20)),
-        segments: vec![Bytes(8 << 10), Bytes(64 << 10)],
-        fanouts: vec![2, 4],
-        requests: Vec::new(),
-        memory: Bytes(1 << 30),
-        launch_per_candidate: false,
-        oversubscribe: false,
-        layout: Layout::Block,
-    };
-    let plan = grid.plan(&survey, 3, Schedule { budget: Seconds(600.0), ..Schedule::default() }, 42)?;
+    let grid = Grid { collectives: vec![Collective::Bcast], ..Grid::default() };
+    let plan = grid.plan(&survey, 3, Schedule { budget: Some(Seconds(600.0)), ..Schedule::default() }, 42)?;
 
     let directory = std::env::temp_dir().join(format!("collrules-example-{}", std::process::id()));
     let manifest = Manifest {

@@ -3,6 +3,7 @@
 mod bench;
 mod policy;
 mod refine;
+mod timing;
 mod tree;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use collrules_rules::{Behaviour, Collective, Distribution, Release};
 pub(crate) use bench::Bench;
 pub(crate) use policy::PolicyArgs;
 pub(crate) use refine::RefineArgs;
+pub(crate) use timing::{Budget, Timing};
 pub(crate) use tree::{Tree, TreeFormat};
 
 /// Tunes Open MPI's coll/tuned: measures every algorithm of a collective on this cluster, writes the rules file that
@@ -81,10 +83,11 @@ pub(crate) struct Tune {
     /// Start a job for each candidate, as one does without collrules; needed, and done without asking, for allgatherv
     #[arg(long)]
     pub(crate) launch_per_candidate: bool,
-    /// Time to spend on measuring; every cell gets one visit per launch in any case
-    #[arg(long, value_name = "TIME", default_value = "120s")]
-    pub(crate) budget: Seconds,
-    /// How many times to start the job; the budget is shared. What is chosen has to gain in every launch
+    /// Time for all of it, jobs started and rules proven included; with `none`, each launch goes on until every cell is
+    /// precise or has its most rounds
+    #[arg(long, value_name = "TIME|none", default_value = "120s")]
+    pub(crate) budget: Budget,
+    /// How many times to start the job. What is chosen has to gain in every launch
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) launches: u32,
     /// Directory for the run, which must not hold one yet [default: collrules-run-DATE-TIME]
@@ -102,6 +105,8 @@ pub(crate) struct Tune {
     pub(crate) policy: PolicyArgs,
     #[command(flatten)]
     pub(crate) refine: RefineArgs,
+    #[command(flatten)]
+    pub(crate) timing: Timing,
     #[command(flatten)]
     pub(crate) launch: Launch,
     #[command(flatten)]

@@ -7,6 +7,7 @@ mod conclude;
 pub(crate) mod convert;
 pub(crate) mod diff;
 pub(crate) mod explain;
+mod foresee;
 mod frontier;
 mod refine;
 mod remarks;

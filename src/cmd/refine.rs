@@ -57,9 +57,11 @@ pub(super) fn rounds(
 /// The cells of a round, in a job of as many ranks as that of the grid, so that ranks lie alike.
 fn plan(base: &Plan, cells: Vec<collrules_record::plan::CellPlan>, args: &Tune, round: u32) -> Plan {
     // No cell gets more time than those of the grid have got.
-    let alike = base.schedule.budget.0 * cells.len() as f64 / base.cells.len().max(1) as f64;
-    let share = args.budget.0 * SHARE / f64::from(args.refine.refine.max(1)) / f64::from(base.launches);
-    let schedule = Schedule { budget: Seconds(alike.min(share)), ..base.schedule };
+    let alike = |launch: Seconds| launch.0 * cells.len() as f64 / base.cells.len().max(1) as f64;
+    let share = |whole: Seconds| whole.0 * SHARE / f64::from(args.refine.refine.max(1)) / f64::from(base.launches);
+    let budget =
+        base.schedule.budget.zip(args.budget.0).map(|(launch, whole)| Seconds(alike(launch).min(share(whole))));
+    let schedule = Schedule { budget, ..base.schedule };
     Plan { cells, schedule, seed: base.seed.wrapping_add(u64::from(round) << 48), ..base.clone() }
 }
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use collrules_record::findings::Findings;
 use collrules_record::manifest::{self, Manifest};
-use collrules_record::plan::{Schedule, Shared, Skipped};
+use collrules_record::plan::Schedule;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Seconds;
 use collrules_record::{Cell, Plan, Survey};
@@ -14,12 +15,12 @@ use collrules_report::markdown::Context;
 use collrules_runner::campaign::{self, Tally};
 use collrules_runner::grid::Grid;
 use collrules_runner::proof::{self, Proof};
-use collrules_runner::separate::{self, Start};
 use collrules_runner::simulate::{Scenario, Simulation};
 use collrules_runner::{Backend, RunnerError};
 
 use super::analyze::findings_of_run;
 use super::conclude;
+use super::foresee;
 use super::refine;
 use super::served;
 use super::start::{self, Started};
@@ -28,12 +29,16 @@ use crate::deliver::{self, Pins};
 use crate::failure::Failure;
 use crate::progress::{Progress, say};
 
+/// Jobs beside the survey that do not measure: before, whether `coll/tuned` serves the calls; afterwards, whether the
+/// file is obeyed, and whether data are right under it.
+pub(super) const PROOF_JOBS: f64 = 3.0;
+
 pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
+    let begin = Instant::now();
     let Started { mut backend, survey, release, pins } = start(args)?;
-    let budget = Seconds(args.budget.0 * refine::grid_share(&args.refine) / f64::from(args.launches));
-    let mut plan = grid(args).plan(&survey, args.launches, Schedule { budget, ..Schedule::default() }, args.seed)?;
+    let mut plan = grid(args).plan(&survey, args.launches, schedule(args, begin.elapsed()), args.seed)?;
     if args.dry_run {
-        return dry_run(&plan, &survey);
+        return foresee::print(backend.as_mut(), &plan, &survey, args.budget, begin.elapsed());
     }
     let mut manifest = manifest(args, backend.as_ref(), &survey, &plan, &pins);
     let run = RunDir::create(args.out.clone().unwrap_or_else(default_out), &manifest)?;
@@ -85,6 +90,26 @@ fn start(args: &Tune) -> Result<Started, RunnerError> {
     Ok(Started { backend: Box::new(simulation), survey, release, pins: Pins::new() })
 }
 
+/// How to spend the time. The budget is for the whole command: starting jobs, of which the survey was one and took
+/// `survey`, measuring, and showing that the file is obeyed, which takes three more jobs.
+fn schedule(args: &Tune, survey: Duration) -> Schedule {
+    let startup = if args.simulate.simulate.is_some() { 0.0 } else { survey.as_secs_f64() };
+    let launches = f64::from(args.launches);
+    let measuring = args
+        .budget
+        .0
+        .map(|budget| (budget.0 * refine::grid_share(&args.refine) - startup * (1.0 + PROOF_JOBS + launches)).max(0.0));
+    Schedule {
+        budget: measuring.map(|seconds| Seconds(seconds / launches)),
+        startup: Seconds(startup),
+        min_gain: args.criteria.min_gain,
+        sync: args.timing.sync.into(),
+        clock_bound: args.timing.clock_bound,
+        separate_clocks: args.timing.separate_clocks,
+        ..Schedule::default()
+    }
+}
+
 fn grid(args: &Tune) -> Grid {
     Grid {
         collectives: args.ops.0.clone(),
@@ -100,71 +125,16 @@ fn grid(args: &Tune) -> Grid {
     }
 }
 
-fn dry_run(plan: &Plan, survey: &Survey) -> Result<(), Failure> {
-    use std::io::Write;
-    let mut out = std::io::stdout().lock();
-    let mut lines = vec![survey.library.clone()];
-    for planned in &plan.cells {
-        let candidates: Vec<String> = planned.candidates.iter().map(ToString::to_string).collect();
-        lines.push(format!("{}: {}", planned.cell, candidates.join(" ")));
-        let shared = planned.shared.iter();
-        lines.extend(
-            shared.map(|Shared { candidate, measured_as, why }| format!("    {candidate} is {measured_as}: {why}")),
-        );
-    }
-    lines.extend(remarks_on(plan));
-    lines.push(format!(
-        "{} cells, {} points, {} launches; measuring ends after about {}, or one visit to each cell per launch",
-        plan.cells.len(),
-        plan.points(),
-        plan.launches,
-        plan.budget(),
-    ));
-    lines.iter().try_for_each(|line| writeln!(out, "{line}")).map_err(Failure::Stdout)
-}
-
-/// What to know about a plan before it is measured.
-fn remarks_on(plan: &Plan) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (why, cells) in grouped(&plan.skipped) {
-        let more = if cells.len() > 1 { format!(" and {} more cells like it", cells.len() - 1) } else { String::new() };
-        lines.push(format!("left out: {}{more}: {why}", cells[0]));
-    }
-    if !plan.separate.is_empty() {
-        let names: Vec<&str> = plan.separate.collectives.iter().map(|collective| collective.name()).collect();
-        lines.push(format!(
-            "{}: a launch for each candidate, in {} series, {} launches in all",
-            names.join(", "),
-            plan.separate.series,
-            separate::starts(plan).iter().filter(|start| matches!(start, Start::Alone { .. })).count(),
-        ));
-    }
-    lines
-}
-
-/// Cells that are left out, by collective and reason.
-fn grouped(skipped: &[Skipped]) -> Vec<(&str, Vec<Cell>)> {
-    let mut groups: Vec<(&str, Vec<Cell>)> = Vec::new();
-    for Skipped { cell, why } in skipped {
-        let alike = |(known, cells): &&mut (&str, Vec<Cell>)| *known == why && cells[0].collective == cell.collective;
-        match groups.iter_mut().find(alike) {
-            Some((_, cells)) => cells.push(*cell),
-            None => groups.push((why, vec![*cell])),
-        }
-    }
-    groups
-}
-
 fn measure(args: &Tune, backend: &mut dyn Backend, run: &RunDir, plan: &Plan) -> Result<(), Failure> {
     say(&format!(
-        "measuring {} points in {} cells, {} launches, for about {} at most, into {}",
+        "measuring {} points in {} cells, {} launches, {}, into {}",
         plan.points(),
         plan.cells.len(),
         plan.launches,
         args.budget,
         run.path().display(),
     ));
-    remarks_on(plan).iter().for_each(|line| say(line));
+    foresee::remarks_on(plan).iter().for_each(|line| say(line));
     let mut writer = run.appender()?;
     let mut progress = Progress::new(plan);
     let mut tally = Tally::default();

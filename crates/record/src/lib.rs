@@ -6,6 +6,7 @@
 //! | [`candidate`] | one way to carry out a call that can be timed |
 //! | [`component`] | the name of a component of Open MPI's coll framework |
 //! | [`cell`] | collective, communicator size, message size |
+//! | [`clock`] | what is known about the clock and the harness of a launch |
 //! | [`survey`] | what was found on the system before measuring |
 //! | [`placement`] | where the ranks of a communicator are, and which component serves them there |
 //! | [`plan`] | the cells of a campaign and the candidates of each |
@@ -20,6 +21,7 @@
 pub mod benchmark;
 pub mod candidate;
 pub mod cell;
+pub mod clock;
 pub mod component;
 pub mod estimate;
 pub mod findings;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::candidate::Candidate;
 use crate::cell::Cell;
+use crate::clock::SyncMethod;
 use crate::placement::Placement;
 use crate::units::{Ranks, Seconds};
 
@@ -87,6 +88,28 @@ pub struct CellPlan {
     /// The candidates that need not be measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<Shared>,
+    /// How much of a launch's time the cell is worth.
+    #[serde(default, skip_serializing_if = "Effort::is_normal")]
+    pub effort: Effort,
+}
+
+/// How much of a launch's time a cell is worth, after what earlier launches said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// One visit: it is decided, and a launch that says otherwise would be seen.
+    Least,
+    /// A visit in every pass.
+    #[default]
+    Normal,
+    /// Two visits in every pass: its launches disagree.
+    More,
+}
+
+impl Effort {
+    fn is_normal(&self) -> bool {
+        *self == Self::Normal
+    }
 }
 
 /// How samples are spread over a launch and when a cell has enough of them.
@@ -104,12 +127,40 @@ pub struct Schedule {
     pub min_rounds: u32,
     /// Rounds after which a cell ends in any case.
     pub max_rounds: u32,
-    /// A cell ends when the median's interval of every candidate still timed is this narrow: half width over median.
+    /// A cell ends when, for every candidate still timed, the interval of the median over visits is this narrow: half
+    /// width over median, of its time or of its gain over the builtin.
     pub precision: f64,
-    /// A candidate is dropped when even the lower end of its interval is this many times the upper end of the best.
+    /// A candidate rests for the launch when it certainly takes this many times the time of the best.
     pub drop_factor: f64,
-    /// No visit starts after this time in a launch, except that every cell gets one.
-    pub budget: Seconds,
+    /// No visit starts after this time in a launch, but for the first to each cell. Without it a launch goes on until
+    /// every cell is precise or has its most rounds.
+    pub budget: Option<Seconds>,
+    /// After this time in a launch not even a cell's first visit starts.
+    #[serde(default)]
+    pub limit: Option<Seconds>,
+    /// What starting a launch is expected to take.
+    #[serde(default)]
+    pub startup: Seconds,
+    /// The gain over the builtin that decides, such as 0.03: cells near it are worth more time.
+    #[serde(default = "usual_gain")]
+    pub min_gain: f64,
+    /// How ranks are brought together before a timed call.
+    #[serde(default)]
+    pub sync: SyncMethod,
+    /// How far the common clock may be off on a rank before it is set anew.
+    #[serde(default = "usual_clock_bound")]
+    pub clock_bound: Seconds,
+    /// Take every rank's clock for one of its own, though those of a host are one: shows how good the common clock is.
+    #[serde(default)]
+    pub separate_clocks: bool,
+}
+
+fn usual_gain() -> f64 {
+    0.03
+}
+
+fn usual_clock_bound() -> Seconds {
+    Seconds(1e-6)
 }
 
 impl Default for Schedule {
@@ -121,12 +172,32 @@ impl Default for Schedule {
             max_rounds: 150,
             precision: 0.02,
             drop_factor: 1.5,
-            budget: Seconds(40.0),
+            budget: Some(Seconds(40.0)),
+            limit: None,
+            startup: Seconds(0.0),
+            min_gain: usual_gain(),
+            sync: SyncMethod::Barrier,
+            clock_bound: usual_clock_bound(),
+            separate_clocks: false,
         }
     }
 }
 
+impl CellPlan {
+    /// A cell with these candidates, builtin first, and nothing else to say.
+    pub fn new(cell: Cell, candidates: Vec<Candidate>) -> Self {
+        Self { cell, candidates, shared: Vec::new(), effort: Effort::default() }
+    }
+}
+
 impl Plan {
+    /// A plan of cells that are all measured together.
+    pub fn new(cells: Vec<CellPlan>, launches: u32, schedule: Schedule, seed: u64) -> Self {
+        let ranks = cells.iter().map(|planned| planned.cell.ranks).max().unwrap_or_default();
+        let (separate, skipped, placement) = (Separate::default(), Vec::new(), Placement::default());
+        Self { cells, ranks, launches, schedule, seed, separate, skipped, under_rule: None, placement }
+    }
+
     /// The plan of one launch: with random orders of its own, and only the candidates that are `wanted`. Cells in which
     /// nothing is left to compare are left out, and so are those of collectives with launches of their own.
     #[must_use]
@@ -135,7 +206,7 @@ impl Plan {
             self.cells.iter().filter(|planned| !self.separate.collectives.contains(&planned.cell.collective));
         let cells = together.map(|planned| {
             let candidates = planned.candidates.iter().copied().filter(|candidate| wanted(planned.cell, *candidate));
-            CellPlan { cell: planned.cell, candidates: candidates.collect(), shared: Vec::new() }
+            CellPlan { candidates: candidates.collect(), shared: Vec::new(), ..planned.clone() }
         });
         let comparable = |planned: &CellPlan| {
             planned.candidates.first() == Some(&Candidate::Builtin) && planned.candidates.len() > 1
@@ -164,9 +235,10 @@ impl Plan {
         }
     }
 
-    /// The time that all launches may take together, in seconds.
-    pub fn budget(&self) -> Seconds {
-        Seconds(self.schedule.budget.0 * f64::from(self.launches))
+    /// The time that all launches may take together, from the start of the first one's job to the end of the last one's;
+    /// none where it is unlimited.
+    pub fn budget(&self) -> Option<Seconds> {
+        self.schedule.budget.map(|budget| Seconds((budget.0 + self.schedule.startup.0) * f64::from(self.launches)))
     }
 
     /// The number of points: candidates summed over cells.

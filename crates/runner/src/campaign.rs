@@ -1,16 +1,18 @@
 //! From events to rows of the run directory.
 
 use std::collections::BTreeSet;
+use std::time::Instant;
 
+use collrules_record::Cell;
 use collrules_record::plan::Plan;
 use collrules_record::rundir::SampleWriter;
 use collrules_record::sample::{Ended, EndedPoint, Row, Sample};
 use collrules_record::units::Seconds;
-use collrules_record::{Candidate, Cell};
 
 use crate::backend::Backend;
 use crate::error::RunnerError;
-use crate::separate;
+use crate::schedule::history::History;
+use crate::separate::{self, Start};
 use crate::wire::Event;
 
 /// What a campaign came to.
@@ -47,17 +49,32 @@ pub fn measure_from(
     watch: &mut dyn FnMut(&Launch<'_>, &Event),
 ) -> Result<(), RunnerError> {
     let mut seen: BTreeSet<Cell> = BTreeSet::new();
-    let mut ended: BTreeSet<(Cell, Candidate)> = BTreeSet::new();
+    let begin = Instant::now();
+    // Time spent on launches with one candidate, which have a budget of their own.
+    let mut apart = 0.0;
+    let mut history = History::new(&separate::together(plan));
     for start in separate::starts(plan) {
-        let plan = separate::plan_of(plan, start, |cell, candidate| !ended.contains(&(cell, candidate)));
-        if plan.cells.is_empty() {
-            continue;
-        }
+        let started = begin.elapsed().as_secs_f64();
+        let together = matches!(start, Start::Together { .. });
+        let planned = match start {
+            Start::Together { launch } => history.next(launch, Seconds(started - apart)),
+            Start::Alone { series, collective, candidate } => {
+                separate::alone(plan, series, collective, candidate, |cell, candidate| history.wants(cell, candidate))
+            }
+        };
+        let Some(plan) = planned else { continue };
         let launch = Launch { number: first.saturating_add(start.number()), plan: &plan };
         backend.measure(&plan, &mut |event| {
             let rows = rows(&launch, &event);
             if !rows.is_empty() {
                 writer.append(&rows)?;
+            }
+            if let Event::Clock(fact) = &event {
+                writer.note(launch.number, fact)?;
+            }
+            if together {
+                history.see(&rows);
+                history.watch(&event);
             }
             for row in &rows {
                 match row {
@@ -65,15 +82,21 @@ pub fn measure_from(
                         tally.samples += 1;
                         seen.insert(sample.cell);
                     }
-                    Row::Ended(point) => {
-                        ended.insert((point.cell, point.candidate));
-                    }
+                    Row::Ended(point) => history.end(point.cell, point.candidate),
                 }
             }
             tally.cells = seen.len();
             watch(&launch, &event);
             Ok(())
         })?;
+        if !together {
+            apart += begin.elapsed().as_secs_f64() - started;
+            continue;
+        }
+        let beaten: Vec<Row> = history.close(launch.number).into_iter().map(Row::Ended).collect();
+        if !beaten.is_empty() {
+            writer.append(&beaten)?;
+        }
     }
     Ok(())
 }
@@ -87,14 +110,15 @@ pub struct Launch<'a> {
     pub plan: &'a Plan,
 }
 
-fn rows(launch: &Launch<'_>, event: &Event) -> Vec<Row> {
+/// The rows that an event adds to the samples.
+pub(crate) fn rows(launch: &Launch<'_>, event: &Event) -> Vec<Row> {
     let Launch { number: launch, plan } = *launch;
     let ended = |cell: usize, candidate: usize, ended: Ended| {
         let planned = &plan.cells[cell];
         vec![Row::Ended(EndedPoint { launch, cell: planned.cell, candidate: planned.candidates[candidate], ended })]
     };
     match event {
-        Event::Visited { cell, visit, candidates, rounds } => {
+        Event::Visited { cell, visit, candidates, rounds, .. } => {
             let planned = &plan.cells[*cell];
             // A launch with one candidate is compared as a whole, so that it counts as one visit.
             let alone = plan.under_rule.is_some();

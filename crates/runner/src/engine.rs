@@ -13,7 +13,7 @@ pub trait Executor {
     /// Calls every candidate of a cell once on real data. `checking` is told of each candidate before its call.
     fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<Opened, Self::Error>;
 
-    /// Times a visit: per round, one timing per candidate of the visit.
+    /// Times a visit: per round, one timing per candidate of the visit. Rounds that gave no valid timing are left out.
     fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<Timing>>, Self::Error>;
 
     /// Seconds since the start.
@@ -35,20 +35,25 @@ pub fn run<X: Executor>(plan: &Plan, executor: &mut X, report: &mut dyn FnMut(Ev
     loop {
         match scheduler.next(executor.elapsed()) {
             Step::Open(cell) => {
+                let start = executor.elapsed();
                 let opened = executor.open(cell, &mut |candidate| report(Event::Checking { cell, candidate }))?;
                 let failed: Vec<usize> = opened.failed.iter().map(|(candidate, _)| *candidate).collect();
                 for (candidate, why) in opened.failed {
                     report(Event::Disqualified { cell, candidate, why });
                 }
                 scheduler.opened(cell, &failed, opened.round_cost);
+                let at = executor.elapsed();
+                report(Event::Opened { cell, seconds: at - start, at });
             }
             Step::Visit(visit) => {
                 report(Event::Visiting { cell: visit.cell });
                 let start = executor.elapsed();
                 let rounds = executor.visit(&visit)?;
-                let dropped = scheduler.visited(&visit, &rounds, executor.elapsed() - start);
+                let at = executor.elapsed();
+                let seconds = at - start;
+                let dropped = scheduler.visited(&visit, &rounds, seconds);
                 let Visit { cell, visit, candidates, .. } = visit;
-                report(Event::Visited { cell, visit, candidates, rounds });
+                report(Event::Visited { cell, visit, candidates, rounds, seconds, at });
                 for (candidate, why) in dropped {
                     report(Event::Dropped { cell, candidate, why });
                 }

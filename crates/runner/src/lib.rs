@@ -9,6 +9,7 @@
 //! | [`grid`] | from a survey and the user's wishes to a plan |
 //! | [`schedule`] | which cell is visited next, and when a point has enough samples |
 //! | [`engine`] | the measuring loop, the same for MPI and simulation |
+//! | [`forecast`] | how long a campaign will take |
 //! | [`wire`] | what controller and worker say to each other |
 //! | [`backend`] | what can survey, measure and probe |
 //! | [`mpi`] | the backend that launches MPI jobs |
@@ -22,6 +23,7 @@ pub mod backend;
 pub mod campaign;
 pub mod engine;
 pub mod error;
+pub mod forecast;
 pub mod grid;
 pub mod mpi;
 pub mod proof;

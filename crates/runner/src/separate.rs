@@ -76,40 +76,44 @@ pub fn starts(plan: &Plan) -> Vec<Start> {
     starts
 }
 
-/// The plan of one start, with what is `wanted` only.
-pub fn plan_of(plan: &Plan, start: Start, wanted: impl Fn(Cell, Candidate) -> bool) -> Plan {
-    let (together, alone) = budgets(plan);
-    match start {
-        Start::Together { launch } => with_budget(plan.for_launch(launch, wanted), together),
-        Start::Alone { series, collective, candidate } => {
-            let concerned = |planned: &&CellPlan| {
-                planned.cell.collective == collective
-                    && planned.candidates.contains(&candidate)
-                    && wanted(planned.cell, candidate)
-                    // Where the builtin failed there is nothing to compare with.
-                    && wanted(planned.cell, Candidate::Builtin)
-            };
-            let cell =
-                |planned: &CellPlan| CellPlan { cell: planned.cell, candidates: vec![candidate], shared: Vec::new() };
-            let launch = Plan {
-                cells: plan.cells.iter().filter(concerned).map(cell).collect(),
-                ranks: plan.ranks,
-                launches: 1,
-                schedule: plan.schedule,
-                seed: plan.seed.wrapping_add(u64::from(series) << 32),
-                separate: Separate::default(),
-                skipped: Vec::new(),
-                under_rule: Some(candidate),
-                placement: plan.placement.clone(),
-            };
-            with_budget(launch, alone)
-        }
-    }
+/// What is measured together: the plan without collectives that have launches of their own, and its part of the budget.
+pub fn together(plan: &Plan) -> Plan {
+    let apart = |planned: &&CellPlan| !plan.separate.collectives.contains(&planned.cell.collective);
+    let cells = plan.cells.iter().filter(apart).cloned().collect();
+    with_budget(Plan { cells, separate: Separate::default(), ..plan.clone() }, budgets(plan).0)
+}
+
+/// The plan of a launch with one candidate, in the cells where it is `wanted`; none where there is no such cell.
+pub fn alone(
+    plan: &Plan,
+    series: u32,
+    collective: Collective,
+    candidate: Candidate,
+    wanted: impl Fn(Cell, Candidate) -> bool,
+) -> Option<Plan> {
+    let concerned = |planned: &&CellPlan| {
+        planned.cell.collective == collective
+            && planned.candidates.contains(&candidate)
+            && wanted(planned.cell, candidate)
+            // Where the builtin failed there is nothing to compare with.
+            && wanted(planned.cell, Candidate::Builtin)
+    };
+    let cell = |planned: &CellPlan| CellPlan { candidates: vec![candidate], shared: Vec::new(), ..planned.clone() };
+    let launch = Plan {
+        cells: plan.cells.iter().filter(concerned).map(cell).collect(),
+        launches: 1,
+        seed: plan.seed.wrapping_add(u64::from(series) << 32),
+        separate: Separate::default(),
+        skipped: Vec::new(),
+        under_rule: Some(candidate),
+        ..plan.clone()
+    };
+    (!launch.cells.is_empty()).then(|| with_budget(launch, budgets(plan).1))
 }
 
 /// The budgets of a launch with everything, and of one with a single candidate: as much for a point of the one as of the
 /// other.
-fn budgets(plan: &Plan) -> (Seconds, Seconds) {
+fn budgets(plan: &Plan) -> (Option<Seconds>, Option<Seconds>) {
     let (mut together, mut alone) = (0, 0);
     for planned in &plan.cells {
         let separate = plan.separate.collectives.contains(&planned.cell.collective);
@@ -117,11 +121,11 @@ fn budgets(plan: &Plan) -> (Seconds, Seconds) {
     }
     let share = together as f64 / (together + alone).max(1) as f64;
     let starts = starts(plan).into_iter().filter(|start| matches!(start, Start::Alone { .. })).count();
-    let left = plan.budget().0 * (1.0 - share);
-    (Seconds(plan.schedule.budget.0 * share), Seconds(left / starts.max(1) as f64))
+    let alone = |whole: Seconds| Seconds(whole.0 * (1.0 - share) / starts.max(1) as f64);
+    (plan.schedule.budget.map(|launch| Seconds(launch.0 * share)), plan.budget().map(alone))
 }
 
-fn with_budget(plan: Plan, budget: Seconds) -> Plan {
+fn with_budget(plan: Plan, budget: Option<Seconds>) -> Plan {
     Plan { schedule: Schedule { budget, ..plan.schedule }, ..plan }
 }
 
@@ -130,6 +134,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use collrules_record::Placement;
+    use collrules_record::plan::Effort;
     use collrules_record::units::{Bytes, Ranks};
     use collrules_rules::Choice;
 
@@ -146,6 +151,7 @@ mod tests {
             cell: Cell { collective, ranks: Ranks(4), bytes: Bytes(bytes) },
             candidates: std::iter::once(Candidate::Builtin).chain(tuned.iter().copied()).collect(),
             shared: Vec::new(),
+            effort: Effort::default(),
         };
         Plan {
             cells: vec![
@@ -156,7 +162,7 @@ mod tests {
             ],
             ranks: Ranks(4),
             launches: 2,
-            schedule: Schedule { budget: Seconds(11.0), ..Schedule::default() },
+            schedule: Schedule { budget: Some(Seconds(11.0)), ..Schedule::default() },
             seed: 1,
             separate: Separate { collectives: BTreeSet::from([Collective::Allgatherv]), series: 3 },
             skipped: Vec::new(),
@@ -185,23 +191,25 @@ mod tests {
     #[test]
     fn the_budget_is_shared_by_points() {
         let plan = plan();
-        let budget = |start| plan_of(&plan, start, |_, _| true).schedule.budget.0;
+        let budget = |plan: Plan| plan.schedule.budget.expect("there is one").0;
         // 6 of 11 points are together, in each of 2 launches; the rest is for 9 launches.
-        assert!((budget(Start::Together { launch: 0 }) - 6.0).abs() < 1e-9);
-        let candidate = Candidate::Builtin;
-        let alone = budget(Start::Alone { series: 0, collective: Collective::Allgatherv, candidate });
-        assert!((9.0 * alone - 10.0).abs() < 1e-9, "{alone}");
+        assert!((budget(together(&plan)) - 6.0).abs() < 1e-9);
+        let alone = alone(&plan, 0, Collective::Allgatherv, Candidate::Builtin, |_, _| true).map(budget);
+        assert!(alone.is_some_and(|alone| (9.0 * alone - 10.0).abs() < 1e-9), "{alone:?}");
     }
 
     #[test]
     fn a_launch_of_its_own_has_its_candidate_alone() {
         let plan = plan();
-        let start = |candidate| Start::Alone { series: 0, collective: Collective::Allgatherv, candidate };
-        let cells = |candidate| plan_of(&plan, start(candidate), |_, _| true).cells.len();
+        let cells = |candidate| {
+            alone(&plan, 0, Collective::Allgatherv, candidate, |_, _| true).map_or(0, |plan| plan.cells.len())
+        };
         assert_eq!([Candidate::Builtin, TUNED[0], TUNED[1]].map(cells), [2, 2, 1]);
         let ended = |cell: Cell, candidate| (cell.bytes, candidate) != (Bytes(8), Candidate::Builtin);
-        assert_eq!(plan_of(&plan, start(TUNED[0]), ended).cells.len(), 1, "nothing to compare with at 8 B");
-        let together = plan_of(&plan, Start::Together { launch: 0 }, |_, _| true);
+        let first = alone(&plan, 0, Collective::Allgatherv, TUNED[0], ended).expect("64 B are left");
+        assert_eq!(first.cells.len(), 1, "nothing to compare with at 8 B");
+        assert_eq!(alone(&plan, 0, Collective::Allgatherv, TUNED[0], |_, _| false), None);
+        let together = together(&plan);
         assert!(together.cells.iter().all(|planned| planned.cell.collective == Collective::Bcast));
         assert_eq!(together.under_rule, None);
     }

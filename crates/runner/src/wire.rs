@@ -4,6 +4,7 @@
 //! [`Event`]s, each on a line that begins with [`MARK`]; other lines are somebody else's output.
 
 use collrules_record::benchmark::{Benchmark, Length, Line};
+use collrules_record::clock::ClockFact;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cell, Component, Layout, Plan, Survey};
 use collrules_rules::Collective;
@@ -117,6 +118,15 @@ pub enum Event {
         /// What went wrong.
         why: String,
     },
+    /// All candidates of a cell are checked.
+    Opened {
+        /// The cell.
+        cell: usize,
+        /// Seconds that it took.
+        seconds: f64,
+        /// Seconds since the launch began to measure.
+        at: f64,
+    },
     /// A visit begins.
     Visiting {
         /// The cell.
@@ -132,7 +142,13 @@ pub enum Event {
         candidates: Vec<usize>,
         /// Per round, one timing per candidate.
         rounds: Vec<Vec<Timing>>,
+        /// Seconds that it took.
+        seconds: f64,
+        /// Seconds since the launch began to measure.
+        at: f64,
     },
+    /// Something was found out about clocks and harness.
+    Clock(ClockFact),
     /// A candidate is not timed any more.
     Dropped {
         /// The cell.

@@ -134,7 +134,8 @@ fn proposal(
         Gap::Messages(low, high) => (high.0.max(1) as f64 / low.0.max(1) as f64).log2(),
         Gap::Ranks(low, high) => (f64::from(high.0) / f64::from(low.0.max(1))).log2(),
     };
-    Some(Proposal { plan: CellPlan { cell, candidates, shared: Vec::new() }, gap, worth: (d + e) / 24.0 * doublings })
+    let plan = CellPlan::new(cell, candidates);
+    Some(Proposal { plan, gap, worth: (d + e) / 24.0 * doublings })
 }
 
 /// Logarithm of the median time.

@@ -1,12 +1,13 @@
-//! One communicator per size and candidate.
+//! One communicator per size and candidate, and no more of them than a bound at a time.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::plan::Plan;
 use collrules_record::units::Ranks;
 use collrules_record::{Candidate, Cell, Component, Layout};
 use collrules_rules::Collective;
+use collrules_runner::schedule::MOST_COMMUNICATORS;
 use mpi::Rank;
 use mpi::topology::{Communicator, SimpleCommunicator};
 use mpi::traits::Group;
@@ -68,51 +69,94 @@ pub(crate) fn first(control: &Control, ranks: Ranks) -> Result<Option<SimpleComm
     Ok(control.world().split_by_subgroup(&control.world().group().include(&members)))
 }
 
-/// Communicators made so far. They are made when a cell first needs them, by the members of the cell together.
+/// The communicators at hand: one per communicator size for synchronising, and a bounded number for candidates.
+///
+/// What is not needed for longest is freed first. Freeing is collective like making: all members of a communicator size
+/// see the same cells of that size in the same order, and so each size has a bound and an order of its own.
 pub(crate) struct Communicators<'a> {
     control: &'a Control,
     tools: &'a Tools,
     plan: &'a Plan,
+    /// How many are kept per communicator size, unless a single cell needs more.
+    most_per_size: usize,
     bases: BTreeMap<Ranks, SimpleCommunicator>,
-    candidates: BTreeMap<(Collective, Ranks, Candidate), SimpleCommunicator>,
+    candidates: BTreeMap<Ranks, BTreeMap<Key, Kept>>,
+    /// Counts uses.
+    turn: u64,
+    made: u64,
+    most: usize,
+}
+
+type Key = (Collective, Candidate);
+
+struct Kept {
+    comm: SimpleCommunicator,
+    used: u64,
 }
 
 impl<'a> Communicators<'a> {
     pub(crate) fn new(control: &'a Control, tools: &'a Tools, plan: &'a Plan) -> Self {
-        Self { control, tools, plan, bases: BTreeMap::new(), candidates: BTreeMap::new() }
+        let sizes: BTreeSet<Ranks> = plan.cells.iter().map(|planned| planned.cell.ranks).collect();
+        Self {
+            control,
+            tools,
+            plan,
+            most_per_size: MOST_COMMUNICATORS / sizes.len().max(1),
+            bases: BTreeMap::new(),
+            candidates: BTreeMap::new(),
+            turn: 0,
+            made: 0,
+            most: 0,
+        }
     }
 
-    /// Makes what a cell needs, on a member of the cell: a communicator for synchronising, and one for each candidate
-    /// that any cell of the same collective and size has.
-    pub(crate) fn prepare(&mut self, cell: Cell) -> Result<(), WorkerError> {
-        if !self.bases.contains_key(&cell.ranks) {
-            let base = first(self.control, cell.ranks)?.expect("only members prepare");
-            self.bases.insert(cell.ranks, base);
+    /// Makes what a visit needs, on a member of the cell: a communicator for synchronising, and one per candidate.
+    pub(crate) fn prepare(&mut self, cell: Cell, candidates: &[Candidate]) -> Result<(), WorkerError> {
+        if let Entry::Vacant(vacant) = self.bases.entry(cell.ranks) {
+            vacant.insert(first(self.control, cell.ranks)?.expect("only members prepare"));
         }
-        if self.candidates.contains_key(&(cell.collective, cell.ranks, Candidate::Builtin)) {
-            return Ok(());
-        }
-        let switch = Switch::new(self.tools, cell.collective)?;
         let base = &self.bases[&cell.ranks];
-        let alike = self
-            .plan
-            .cells
-            .iter()
-            .filter(|planned| planned.cell.collective == cell.collective && planned.cell.ranks == cell.ranks);
-        for candidate in alike.flat_map(|planned| planned.candidates.iter().copied()) {
-            if let Entry::Vacant(vacant) = self.candidates.entry((cell.collective, cell.ranks, candidate)) {
-                let blocking = self.plan.placement.without(cell.collective, cell.ranks);
-                let make = || duplicate_for(base, candidate, blocking);
-                // Under a rules file there is nothing to switch, and a forced algorithm might beat the rule.
-                let comm = match self.plan.under_rule {
-                    Some(_) => make()?,
-                    None => switch.with(candidate, make)??,
-                };
-                ffi::return_errors(&comm);
-                vacant.insert(comm);
+        let kept = self.candidates.entry(cell.ranks).or_default();
+        self.turn += 1;
+        let mut missing = Vec::new();
+        for candidate in candidates {
+            match kept.get_mut(&(cell.collective, *candidate)) {
+                Some(kept) => kept.used = self.turn,
+                None => missing.push(*candidate),
             }
         }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let excess = (kept.len() + missing.len()).saturating_sub(self.most_per_size);
+        let mut old: Vec<(u64, Key)> =
+            kept.iter().filter(|(_, kept)| kept.used < self.turn).map(|(key, kept)| (kept.used, *key)).collect();
+        old.sort_unstable();
+        for (_, key) in old.into_iter().take(excess) {
+            // Freed when dropped, by all members in this order.
+            kept.remove(&key);
+        }
+        let switch = Switch::new(self.tools, cell.collective)?;
+        let blocking = self.plan.placement.without(cell.collective, cell.ranks);
+        for candidate in missing {
+            let make = || duplicate_for(base, candidate, blocking);
+            // Under a rules file there is nothing to switch, and a forced algorithm might beat the rule.
+            let comm = match self.plan.under_rule {
+                Some(_) => make()?,
+                None => switch.with(candidate, make)??,
+            };
+            ffi::return_errors(&comm);
+            kept.insert((cell.collective, candidate), Kept { comm, used: self.turn });
+            self.made += 1;
+        }
+        let all = self.candidates.values().map(BTreeMap::len).sum::<usize>();
+        self.most = self.most.max(all);
         Ok(())
+    }
+
+    /// How many were made for candidates, and the most that there were at a time.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.made, self.most as u64)
     }
 
     /// For synchronising and for collecting results; what is tuned plays no part in it.
@@ -122,6 +166,6 @@ impl<'a> Communicators<'a> {
 
     /// For calls of a candidate.
     pub(crate) fn candidate(&self, cell: Cell, candidate: Candidate) -> &SimpleCommunicator {
-        &self.candidates[&(cell.collective, cell.ranks, candidate)]
+        &self.candidates[&cell.ranks][&(cell.collective, candidate)].comm
     }
 }

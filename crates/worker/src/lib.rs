@@ -7,7 +7,10 @@
 //! |---|---|
 //! | `ffi` | the raw MPI calls whose return codes matter, and `MPI_T`; the only unsafe code of collrules |
 //! | `control` | commands and answers between rank 0 and the others, asleep while waiting |
-//! | `sync` | the dissemination barrier before every timed call |
+//! | `clock` | a clock that all ranks share |
+//! | `sync` | bringing ranks together before every timed call |
+//! | `turns` | the timed calls themselves |
+//! | `harness` | what the harness does to a timing |
 //! | `operation` | a collective call with its buffers, its known data and its check |
 //! | `switch` | setting a choice so that the next communicator is made with it |
 //! | `communicators` | one communicator per size and candidate |
@@ -17,15 +20,18 @@
 //! | `survey` | what library, hosts and algorithms there are |
 
 mod benchmark;
+mod clock;
 mod communicators;
 mod control;
 mod ffi;
+mod harness;
 mod measure;
 mod operation;
 mod probe;
 mod survey;
 mod switch;
 mod sync;
+mod turns;
 
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;

@@ -2,13 +2,15 @@
 //!
 //! Rank 0 runs the engine; for each of its steps it sends a command, which all ranks carry out together.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
-use std::time::Instant;
 
+use collrules_record::clock::{ClockCheck, ClockFact, Harness, LaunchEnd, SyncMethod};
+use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Plan};
 use collrules_runner::engine::{self, Executor, Opened};
 use collrules_runner::schedule::Visit;
-use collrules_runner::wire::Timing;
+use collrules_runner::wire::{Event, Timing};
 use mpi::collective::{CommunicatorCollectives, Root, SystemOperation};
 use mpi::topology::Communicator;
 use rand::SeedableRng;
@@ -16,15 +18,25 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::clock::hierarchy::CommonClock;
+use crate::clock::{now, seconds};
 use crate::communicators::Communicators;
 use crate::control::Control;
 use crate::ffi::Tools;
+use crate::harness;
 use crate::operation::Operation;
-use crate::sync::dissemination_barrier;
+use crate::sync::{Lateness, Synchroniser, dissemination_barrier};
+use crate::turns::{Turn, turns};
 use crate::{WorkerError, emit};
 
 /// A check of a cell that took so many seconds is about as long as a round of its calls.
 const LONG_CHECK: f64 = 1.0;
+
+/// After so many seconds without, the common clock is checked before the next visit.
+const CHECK_INTERVAL: f64 = 1.0;
+
+/// How many times a call that a rank was late for is made again, at most.
+const MOST_REPEATS: u32 = 10;
 
 /// What rank 0 asks of all ranks.
 #[derive(Serialize, Deserialize)]
@@ -33,17 +45,43 @@ enum Command {
     Open(usize),
     /// Time candidates of a cell.
     Visit { cell: usize, visit: u32, warmup: u32, rounds: u32, candidates: Vec<usize> },
+    /// Compare the clocks.
+    CheckClock,
+    /// Set the clocks anew.
+    SetClock,
     /// Leave.
     Stop,
 }
 
 /// Measures a plan.
 pub(crate) fn run(control: &Control, tools: &Tools, plan: &Plan) -> Result<(), WorkerError> {
-    let mut member = Member { plan, rank: control.rank(), communicators: Communicators::new(control, tools, plan) };
+    let start = now();
+    let clock = CommonClock::set_up(control, plan.schedule.separate_clocks);
+    let harness = harness::measure(control, &clock);
+    let tolerance = (plan.schedule.clock_bound.0 * 1e9) as i64;
+    let mut member = Member {
+        plan,
+        control,
+        rank: control.rank(),
+        communicators: Communicators::new(control, tools, plan),
+        synchroniser: Synchroniser::new(plan.schedule.sync, tolerance),
+        clock,
+        counts: Counts::default(),
+    };
     if control.is_root() {
-        let mut root = RootRank { control, member, start: Instant::now() };
+        emit(&Event::Clock(ClockFact::Harness(Harness {
+            sync: plan.schedule.sync,
+            ranks: Ranks(control.ranks()),
+            ..harness
+        })));
+        let mut root = RootRank { control, member, start };
+        if plan.schedule.sync == SyncMethod::RoundTime {
+            root.check_clock();
+        }
         engine::run(plan, &mut root, &mut |event| emit(&event))?;
         control.broadcast(Some(Command::Stop));
+        let end = root.member.end();
+        emit(&Event::Clock(ClockFact::End(end)));
         return Ok(());
     }
     loop {
@@ -54,7 +92,14 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &Plan) -> Result<(), W
             Command::Visit { cell, visit, warmup, rounds, candidates } => {
                 member.visit(&Visit { cell, visit, warmup, rounds, candidates })?;
             }
-            Command::Stop => return Ok(()),
+            Command::CheckClock => {
+                member.clock.check(control);
+            }
+            Command::SetClock => member.clock.set(),
+            Command::Stop => {
+                member.end();
+                return Ok(());
+            }
         }
     }
 }
@@ -63,7 +108,29 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &Plan) -> Result<(), W
 struct RootRank<'a> {
     control: &'a Control,
     member: Member<'a>,
-    start: Instant,
+    start: i64,
+}
+
+impl RootRank<'_> {
+    /// Compares the clocks, and sets them anew where one is certainly off by more than the bound.
+    fn check_clock(&mut self) {
+        self.control.broadcast(Some(Command::CheckClock));
+        let found = self.member.clock.check(self.control);
+        let bound = self.member.plan.schedule.clock_bound;
+        let set_anew = found.error > bound.0 + found.uncertainty;
+        if set_anew {
+            self.control.broadcast(Some(Command::SetClock));
+            self.member.clock.set();
+        }
+        emit(&Event::Clock(ClockFact::Check(ClockCheck {
+            at: Seconds(self.elapsed()),
+            error: Seconds(found.error),
+            bound,
+            uncertainty: Seconds(found.uncertainty),
+            set_anew,
+            drift: found.drift,
+        })));
+    }
 }
 
 impl Executor for RootRank<'_> {
@@ -75,6 +142,9 @@ impl Executor for RootRank<'_> {
     }
 
     fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<Timing>>, WorkerError> {
+        if self.member.synchroniser.is_round_time() && self.member.clock.unchecked() > CHECK_INTERVAL {
+            self.check_clock();
+        }
         let Visit { cell, visit: number, warmup, rounds, ref candidates } = *visit;
         let candidates = candidates.clone();
         self.control.broadcast(Some(Command::Visit { cell, visit: number, warmup, rounds, candidates }));
@@ -82,15 +152,31 @@ impl Executor for RootRank<'_> {
     }
 
     fn elapsed(&self) -> f64 {
-        self.start.elapsed().as_secs_f64()
+        seconds(now() - self.start)
     }
+}
+
+/// What came of the calls of a launch.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    calls: u64,
+    /// Late arrivals, by rank and call, and those among them that a start further ahead would have prevented.
+    late: u64,
+    missed: u64,
+    repeated: u64,
+    given_up: u64,
 }
 
 /// What every rank does. Ranks outside the cell return at once, with empty results; only rank 0's are used.
 struct Member<'a> {
     plan: &'a Plan,
+    control: &'a Control,
     rank: u32,
     communicators: Communicators<'a>,
+    synchroniser: Synchroniser,
+    clock: CommonClock,
+    /// Complete on rank 0, which takes part in everything.
+    counts: Counts,
 }
 
 impl Member<'_> {
@@ -100,11 +186,11 @@ impl Member<'_> {
         if self.rank >= cell.ranks.0 {
             return Ok(Opened::default());
         }
-        self.communicators.prepare(cell)?;
+        self.communicators.prepare(cell, &planned.candidates)?;
         let base = self.communicators.base(cell);
         let mut operation = Operation::new(cell, base)?;
         let mut failed = Vec::new();
-        let start = Instant::now();
+        let start = now();
         for (place, candidate) in planned.candidates.iter().enumerate() {
             checking(place);
             dissemination_barrier(base);
@@ -122,7 +208,7 @@ impl Member<'_> {
             }
         }
         let mut round_cost = 0.0;
-        base.all_reduce_into(&start.elapsed().as_secs_f64(), &mut round_cost, SystemOperation::max());
+        base.all_reduce_into(&seconds(now() - start), &mut round_cost, SystemOperation::max());
         // Checking takes longer than calling. Where it took little, a round of calls tells what they take.
         if round_cost < LONG_CHECK {
             let passed: Vec<Candidate> = planned
@@ -132,9 +218,9 @@ impl Member<'_> {
                 .filter(|(place, _)| !failed.iter().any(|(out, _)| out == place))
                 .map(|(_, candidate)| *candidate)
                 .collect();
-            let start = Instant::now();
+            let start = now();
             self.round(cell, &mut operation, &passed, &mut Vec::new())?;
-            round_cost = start.elapsed().as_secs_f64();
+            round_cost = seconds(now() - start);
         }
         Ok(Opened { failed, round_cost })
     }
@@ -145,68 +231,115 @@ impl Member<'_> {
         if self.rank >= cell.ranks.0 {
             return Ok(Vec::new());
         }
+        let candidates: Vec<Candidate> = visit.candidates.iter().map(|place| planned.candidates[*place]).collect();
+        self.communicators.prepare(cell, &candidates)?;
         let base = self.communicators.base(cell);
         let mut operation = Operation::new(cell, base)?;
-        let width = visit.candidates.len();
+        let width = candidates.len();
         let mut order: Vec<usize> = (0..width).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed);
         // The same stream on all ranks, another for every visit.
         rng.set_stream((visit.cell as u64) << 32 | u64::from(visit.visit));
         let mut mine = vec![0.0; visit.rounds as usize * width];
         let mut taken = Vec::with_capacity(width);
+        let mut counts = Counts::default();
+        let mut given_up = BTreeSet::new();
         for round in 0..visit.warmup + visit.rounds {
             order.shuffle(&mut rng);
-            let candidates: Vec<Candidate> =
-                order.iter().map(|place| planned.candidates[visit.candidates[*place]]).collect();
-            taken.clear();
-            self.round(cell, &mut operation, &candidates, &mut taken)?;
-            if let Some(timed) = round.checked_sub(visit.warmup) {
-                for (place, seconds) in order.iter().zip(&taken) {
-                    mine[timed as usize * width + place] = *seconds;
+            let timed = round.checked_sub(visit.warmup).map(|round| round as usize);
+            // All at first, then those that somebody was late for: right away, since a round is what is compared.
+            let mut todo = order.clone();
+            for repeat in 0..=MOST_REPEATS {
+                let turn: Vec<Candidate> = todo.iter().map(|place| candidates[*place]).collect();
+                taken.clear();
+                self.round(cell, &mut operation, &turn, &mut taken)?;
+                counts.calls += todo.len() as u64;
+                counts.repeated += if repeat > 0 { todo.len() as u64 } else { 0 };
+                let Some(round) = timed else { break };
+                for (place, turn) in todo.iter().zip(&taken) {
+                    mine[round * width + place] = turn.seconds;
+                }
+                if !self.synchroniser.is_round_time() {
+                    break;
+                }
+                let punctuality: Vec<u64> = taken.iter().map(|turn| turn.began.weight()).collect();
+                let mut all = vec![0; punctuality.len()];
+                base.all_reduce_into(&punctuality[..], &mut all[..], SystemOperation::sum());
+                let lateness = all.iter().map(|sum| Lateness::of(*sum)).collect::<Vec<_>>();
+                counts.late += lateness.iter().map(|late| late.overslept + late.missed).sum::<u64>();
+                counts.missed += lateness.iter().map(|late| late.missed).sum::<u64>();
+                todo = todo.iter().zip(&lateness).filter(|(_, late)| late.any()).map(|(place, _)| *place).collect();
+                if todo.is_empty() {
+                    break;
+                }
+                if repeat == MOST_REPEATS {
+                    given_up.insert(round);
                 }
             }
         }
-        let root = base.process_at_rank(0);
+        counts.given_up = given_up.len() as u64;
+        let timings = self.reduced(cell, &mine);
+        self.synchroniser.learn(counts.missed, counts.calls);
+        self.counts.add(counts);
+        let valid = timings.chunks(width).enumerate().filter(|(round, _)| !given_up.contains(round));
+        Ok(valid.map(|(_, round)| round.to_vec()).collect())
+    }
+
+    /// Maximum, minimum and mean over ranks, on rank 0.
+    fn reduced(&self, cell: Cell, mine: &[f64]) -> Vec<Timing> {
+        let root = self.communicators.base(cell).process_at_rank(0);
         if self.rank != 0 {
             for operation in [SystemOperation::max(), SystemOperation::min(), SystemOperation::sum()] {
-                root.reduce_into(&mine[..], operation);
+                root.reduce_into(mine, operation);
             }
-            return Ok(Vec::new());
+            return Vec::new();
         }
         let reduced = |operation| {
             let mut all = vec![0.0; mine.len()];
-            root.reduce_into_root(&mine[..], &mut all[..], operation);
+            root.reduce_into_root(mine, &mut all[..], operation);
             all
         };
         let (max, min) = (reduced(SystemOperation::max()), reduced(SystemOperation::min()));
         let sum = reduced(SystemOperation::sum());
         let ranks = f64::from(cell.ranks.0);
-        let timings: Vec<Timing> = (0..mine.len()).map(|at| [max[at], min[at], sum[at] / ranks]).collect();
-        Ok(timings.chunks(width).map(<[Timing]>::to_vec).collect())
+        (0..mine.len()).map(|at| [max[at], min[at], sum[at] / ranks]).collect()
     }
 
-    /// Calls candidates one after the other, each after a barrier, and appends the seconds that each call took here.
+    /// Calls candidates one after the other and appends what each call took here.
     fn round(
         &self,
         cell: Cell,
         operation: &mut Operation,
         candidates: &[Candidate],
-        seconds: &mut Vec<f64>,
+        taken: &mut Vec<Turn>,
     ) -> Result<(), WorkerError> {
         let base = self.communicators.base(cell);
-        for candidate in candidates {
-            let comm = self.communicators.candidate(cell, *candidate);
-            dissemination_barrier(base);
-            let start = Instant::now();
-            let result = operation.call(comm);
-            seconds.push(start.elapsed().as_secs_f64());
-            result.map_err(|class| WorkerError::TimedCallFailed {
-                candidate: candidate.to_string(),
-                cell: cell.to_string(),
-                class,
-            })?;
-        }
-        Ok(())
+        // Looked up before, since it takes time.
+        let comms: Vec<_> = candidates.iter().map(|candidate| self.communicators.candidate(cell, *candidate)).collect();
+        let begin = || self.synchroniser.begin(base, &self.clock);
+        let end = || self.synchroniser.end(&self.clock);
+        turns(comms.len(), begin, |place| operation.call(comms[place]), end, taken).map_err(|(place, class)| {
+            WorkerError::TimedCallFailed { candidate: candidates[place].to_string(), cell: cell.to_string(), class }
+        })
+    }
+
+    /// What the launch came to, complete on rank 0.
+    fn end(&self) -> LaunchEnd {
+        let resident = self.control.gather(self.control.ranks(), harness::resident_bytes());
+        let (communicators, most_communicators) = self.communicators.counts();
+        let Counts { calls, late, repeated, given_up, .. } = self.counts;
+        let resident = resident.into_iter().flatten().max();
+        LaunchEnd { calls, late, repeated, given_up, communicators, most_communicators, resident }
+    }
+}
+
+impl Counts {
+    fn add(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.late += other.late;
+        self.missed += other.missed;
+        self.repeated += other.repeated;
+        self.given_up += other.given_up;
     }
 }
 

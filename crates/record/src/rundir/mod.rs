@@ -1,5 +1,6 @@
 //! The run directory: created once, appended to while measuring, read back, and given its derived files.
 
+mod clock;
 mod error;
 mod samples;
 #[cfg(test)]
@@ -21,6 +22,8 @@ pub use samples::{SampleWriter, SamplesText};
 pub const MANIFEST: &str = "manifest.json";
 /// The timings.
 pub const SAMPLES: &str = "samples.csv";
+/// What is known about clocks and harness.
+pub const CLOCK: &str = "clock.jsonl";
 /// What the analysis concluded.
 pub const FINDINGS: &str = "findings.json";
 /// The rules that Open MPI reads.
@@ -49,9 +52,10 @@ pub fn refinement(round: u32) -> String {
 }
 
 /// All files of a run directory that have one name.
-pub const FILES: [&str; 12] = [
+pub const FILES: [&str; 13] = [
     MANIFEST,
     SAMPLES,
+    CLOCK,
     FINDINGS,
     RULES,
     UNPROVEN,

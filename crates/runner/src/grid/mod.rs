@@ -12,7 +12,7 @@ mod sizes;
 
 use std::collections::BTreeSet;
 
-use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
+use collrules_record::plan::{CellPlan, Effort, Schedule, Separate, Skipped};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Survey};
 use collrules_rules::registry::{self, Algorithm};
@@ -64,6 +64,24 @@ pub fn known_release(survey: &Survey) -> Result<Release, RunnerError> {
         registry::compare(release, *collective, listed)?;
     }
     Ok(release)
+}
+
+impl Default for Grid {
+    /// No collective yet, message sizes up to 1 MiB, and what `collrules tune` tries when nobody says otherwise.
+    fn default() -> Self {
+        Self {
+            collectives: Vec::new(),
+            ranks: Vec::new(),
+            sizes: powers_of_two(Bytes(1), Bytes(1 << 20)),
+            segments: vec![Bytes(8 << 10), Bytes(64 << 10)],
+            fanouts: vec![2, 4],
+            requests: vec![2],
+            memory: Bytes(512 << 20),
+            launch_per_candidate: false,
+            oversubscribe: false,
+            layout: Layout::Block,
+        }
+    }
 }
 
 impl Grid {
@@ -121,7 +139,7 @@ impl Grid {
             admitted.flat_map(|algorithm| self.choices(cell, algorithm, with_requests)).collect();
         let (tuned, shared) = equivalent::share(release, cell, &choices);
         let candidates = std::iter::once(Candidate::Builtin).chain(tuned).collect();
-        CellPlan { cell, candidates, shared }
+        CellPlan { cell, candidates, shared, effort: Effort::default() }
     }
 
     fn separate(&self, cells: &[CellPlan], launches: u32) -> Separate {

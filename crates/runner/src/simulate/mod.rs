@@ -149,7 +149,7 @@ impl Executor for Computed<'_> {
 }
 
 /// A standard normal variate, by the method of Box and Muller.
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
+pub(crate) fn normal(rng: &mut ChaCha8Rng) -> f64 {
     // In (0, 1], so that the logarithm is finite.
     let radius = 1.0 - rng.random::<f64>();
     let angle = rng.random::<f64>() * std::f64::consts::TAU;

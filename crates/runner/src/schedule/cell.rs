@@ -1,0 +1,175 @@
+//! When a cell is precise, and which of its candidates rest or are dropped.
+//!
+//! The visit is the unit: rounds of one visit repeat whatever stays through it. What is kept of a visit is the median
+//! of its rounds per candidate, so that memory is bounded by the number of visits.
+
+use collrules_record::estimate::median;
+use collrules_record::plan::{CellPlan, Effort, Schedule};
+use collrules_record::{Candidate, Estimate};
+
+use super::{LEVEL, Visit};
+use crate::wire::Timing;
+
+/// With fewer visits no interval of the median has its level, and the extremes of the calls stand for it.
+pub(super) const LEAST_VISITS: usize = 6;
+
+/// How many times the slowest call of the best the fastest call of a candidate has to take to be dropped on few visits.
+const EARLY_FACTOR: f64 = 2.0;
+
+/// The same on a single call, which says something only where calls take longer than any hiccup of the system.
+const SINGLE_FACTOR: f64 = 4.0;
+
+/// Calls of so many seconds are long.
+const LONG_CALL: f64 = 5e-3;
+
+/// What certainly takes so many times the time of the best is dropped for good: between launches of one job on one
+/// machine, medians differ by less in 99 of 100 cells (measured on Summit and PEAK, public data of ORNL).
+const FINAL_FACTOR: f64 = 2.0;
+
+/// What is known about a cell in a launch.
+#[derive(Clone, Debug)]
+pub(super) struct CellState {
+    /// Seconds that one round of all candidates took at last.
+    pub(super) round_cost: f64,
+    pub(super) visits: u32,
+    /// Rounds done, those without result included.
+    pub(super) rounds: u32,
+    pub(super) effort: Effort,
+    /// Candidates still timed. They were timed in the same visits.
+    pub(super) active: Vec<usize>,
+    /// How many of them it takes to learn something: two to compare, or the only one that there is.
+    pub(super) needed: usize,
+    /// Candidates that stay whatever they take: the builtin, and what is left of it when another component is out of
+    /// the way. All others are compared with them.
+    references: Vec<usize>,
+    points: Vec<PointState>,
+}
+
+/// What is known about a candidate: rank maxima in seconds.
+#[derive(Clone, Debug, Default)]
+struct PointState {
+    /// The median of each visit.
+    medians: Vec<f64>,
+    calls: usize,
+    fastest: f64,
+    slowest: f64,
+}
+
+impl CellState {
+    pub(super) fn new(planned: &CellPlan) -> Self {
+        let candidates = planned.candidates.len();
+        let is_reference = |place: &usize| !matches!(planned.candidates[*place], Candidate::Tuned(_));
+        Self {
+            round_cost: 0.0,
+            visits: 0,
+            rounds: 0,
+            effort: planned.effort,
+            active: (0..candidates).collect(),
+            needed: candidates.min(2),
+            references: (0..candidates).filter(is_reference).collect(),
+            points: vec![PointState { fastest: f64::INFINITY, ..PointState::default() }; candidates],
+        }
+    }
+
+    /// Takes in a visit.
+    pub(super) fn note(&mut self, visit: &Visit, rounds: &[Vec<Timing>]) {
+        self.visits += 1;
+        // Rounds that were planned and gave no result count too: nothing may go on for ever.
+        self.rounds += visit.rounds.max(rounds.len() as u32).max(1);
+        for (place, candidate) in visit.candidates.iter().enumerate() {
+            let mut times: Vec<f64> = rounds.iter().map(|round| round[place][0]).collect();
+            let point = &mut self.points[*candidate];
+            point.calls += times.len();
+            point.fastest = times.iter().copied().fold(point.fastest, f64::min);
+            point.slowest = times.iter().copied().fold(point.slowest, f64::max);
+            point.medians.extend(median(&mut times));
+        }
+    }
+
+    /// Removes candidates that are so much slower than the best that no later launch has to ask; the builtin, which all
+    /// are compared with, stays.
+    pub(super) fn drop_beaten(&mut self) -> Vec<(usize, String)> {
+        let Some(best) = self.best() else { return Vec::new() };
+        let beaten: Vec<(usize, String)> = self
+            .rivals()
+            .filter_map(|candidate| {
+                let (low, factor) = self.certain_ratio(candidate, best)?;
+                let calls = self.points[candidate].calls;
+                (low > factor).then(|| (candidate, format!("at least {low:.2} times the best after {calls} rounds")))
+            })
+            .collect();
+        self.active.retain(|candidate| !beaten.iter().any(|(out, _)| out == candidate));
+        beaten
+    }
+
+    /// Lets candidates rest for this launch that are certainly this many times as slow as the best.
+    pub(super) fn rest(&mut self, factor: f64) {
+        let Some(best) = self.best() else { return };
+        let resting: Vec<usize> = self
+            .rivals()
+            .filter(|candidate| {
+                let low = self.ratio(*candidate, best).and_then(|ratio| ratio.low);
+                low.is_some_and(|low| low > factor.ln())
+            })
+            .collect();
+        self.active.retain(|candidate| !resting.contains(candidate));
+    }
+
+    /// Whether the cell needs no more visits in this launch.
+    pub(super) fn is_finished(&self, settings: &Schedule) -> bool {
+        self.rounds >= settings.max_rounds
+            || self.active.len() < self.needed
+            || (self.effort == Effort::Least && self.visits > 0)
+            || (self.rounds >= settings.min_rounds && self.is_precise(settings.precision))
+    }
+
+    /// Whether the intervals are narrow: those of all times, or those of all gains over the builtin, which are narrower
+    /// where something disturbs all candidates alike.
+    fn is_precise(&self, precision: f64) -> bool {
+        let time = |candidate: usize| Estimate::median(&self.points[candidate].medians, LEVEL)?.relative_half_width();
+        let gain = |candidate: usize| {
+            let ratio = self.ratio(candidate, 0)?;
+            Some((ratio.high? - ratio.low?) / 2.0)
+        };
+        let narrow = |width: Option<f64>| width.is_some_and(|width| width <= precision);
+        self.rivals().all(|candidate| narrow(gain(candidate)))
+            || self.active.iter().all(|candidate| narrow(time(*candidate)))
+    }
+
+    fn rivals(&self) -> impl Iterator<Item = usize> {
+        self.active.iter().copied().filter(|candidate| !self.references.contains(candidate))
+    }
+
+    /// The active candidate with the smallest median.
+    fn best(&self) -> Option<usize> {
+        let timed = self.active.iter().filter_map(|candidate| {
+            let mut medians = self.points[*candidate].medians.clone();
+            Some((*candidate, median(&mut medians)?))
+        });
+        timed.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(candidate, _)| candidate)
+    }
+
+    /// How many times the best a candidate takes at least, and how much that has to be for it to be dropped on such
+    /// evidence.
+    fn certain_ratio(&self, candidate: usize, best: usize) -> Option<(f64, f64)> {
+        if let Some(low) = self.ratio(candidate, best).and_then(|ratio| ratio.low) {
+            return Some((low.exp(), FINAL_FACTOR));
+        }
+        let (point, best) = (&self.points[candidate], &self.points[best]);
+        let factor = match point.calls {
+            0 => return None,
+            1 if point.fastest <= LONG_CALL => return None,
+            1 => SINGLE_FACTOR,
+            _ => EARLY_FACTOR,
+        };
+        Some((point.fastest / best.slowest, factor))
+    }
+
+    /// The median over visits of the logarithm of a candidate's time over another's; the interval's ends are missing
+    /// where the visits are too few.
+    fn ratio(&self, candidate: usize, other: usize) -> Option<Estimate> {
+        let (mine, others) = (&self.points[candidate].medians, &self.points[other].medians);
+        let logs: Vec<f64> = mine.iter().zip(others).map(|(mine, other)| (mine / other).ln()).collect();
+        Estimate::median(&logs, LEVEL).filter(|_| logs.len() >= LEAST_VISITS)
+    }
+}

@@ -1,0 +1,277 @@
+//! What the launches so far say, and where the next one spends its time.
+//!
+//! Whatever stays the same through a launch (placement, memory, connections) is sampled once per launch, so that more
+//! calls in one launch cannot average it out. After each launch, cells are sorted: those that are decided get one visit
+//! in the next launch, which would show a launch that says otherwise; those whose launches disagree get more than
+//! others; and candidates that every launch shows to be beaten are not timed any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::estimate::median;
+use collrules_record::plan::{Effort, Plan, Schedule};
+use collrules_record::sample::{Ended, EndedPoint, Row};
+use collrules_record::{Candidate, Cell, Estimate, Seconds};
+
+use super::LEVEL;
+use super::cell::LEAST_VISITS;
+use crate::wire::Event;
+
+/// After a single launch a gain, or a loss, has to be this much to count as decided: in nine of ten cells launches
+/// differ by less (public data of Summit, 1.22).
+const ONE_LAUNCH_MARGIN: f64 = 1.2;
+
+/// How many deviations between launches a decision keeps from the threshold.
+const DECISIVE_DEVIATIONS: f64 = 2.0;
+
+/// What takes so many times the time of the best in each of two launches or more may be beaten ...
+const BEATEN_IN_EACH: f64 = 1.25;
+
+/// ... and is if that is also so many deviations between launches: by chance alone, less than one launch in 40, and
+/// it takes two.
+const BEATEN_DEVIATIONS: f64 = 2.5;
+
+/// Two candidates within this factor are as good as each other.
+const ALIKE: f64 = 1.03;
+
+/// What was measured so far in a campaign, and what is to be measured next.
+#[derive(Clone, Debug)]
+pub struct History {
+    plan: Plan,
+    cells: BTreeMap<Cell, CellHistory>,
+    ended: BTreeSet<(Cell, Candidate)>,
+    /// Seconds that finished launches and the one under way took by their own account.
+    past: f64,
+    current: f64,
+    launches: u32,
+    /// Standard deviation, between launches, of the logarithm of a gain; missing before the second launch.
+    spread: Option<f64>,
+}
+
+/// The visits of a cell.
+#[derive(Clone, Debug, Default)]
+struct CellHistory {
+    /// The medians of finished visits, with their launch.
+    visits: Vec<(u32, BTreeMap<Candidate, f64>)>,
+    /// The visit under way: launch, number, calls.
+    current: Option<(u32, u32, BTreeMap<Candidate, Vec<f64>>)>,
+}
+
+impl History {
+    /// Of a campaign that has measured nothing yet.
+    pub fn new(plan: &Plan) -> Self {
+        let (cells, ended) = (BTreeMap::new(), BTreeSet::new());
+        Self { plan: plan.clone(), cells, ended, past: 0.0, current: 0.0, launches: 0, spread: None }
+    }
+
+    /// Takes in rows, in the order in which they were written: those of an event, or of an earlier part of the
+    /// campaign.
+    pub fn see(&mut self, rows: &[Row]) {
+        for row in rows {
+            match row {
+                Row::Sample(sample) => {
+                    let cell = self.cells.entry(sample.cell).or_default();
+                    let same = |(launch, visit, _): &(u32, u32, _)| (*launch, *visit) == (sample.launch, sample.visit);
+                    if !cell.current.as_ref().is_some_and(same) {
+                        cell.close();
+                        cell.current = Some((sample.launch, sample.visit, BTreeMap::new()));
+                    }
+                    if let Some((_, _, calls)) = &mut cell.current {
+                        calls.entry(sample.candidate).or_default().push(sample.max.0);
+                    }
+                }
+                Row::Ended(point) => {
+                    self.ended.insert((point.cell, point.candidate));
+                }
+            }
+        }
+    }
+
+    /// Takes note that a candidate is not measured any more in a cell.
+    pub fn end(&mut self, cell: Cell, candidate: Candidate) {
+        self.ended.insert((cell, candidate));
+    }
+
+    /// Whether a candidate is still measured in a cell.
+    pub fn wants(&self, cell: Cell, candidate: Candidate) -> bool {
+        !self.ended.contains(&(cell, candidate))
+    }
+
+    /// Takes note of the time that a launch has taken.
+    pub fn watch(&mut self, event: &Event) {
+        if let Event::Visited { at, .. } | Event::Opened { at, .. } = event {
+            self.current = *at;
+        }
+    }
+
+    /// Ends a launch: closes its visits, and returns the points that are beaten in every launch so far, to be recorded
+    /// under its number.
+    pub fn close(&mut self, launch: u32) -> Vec<EndedPoint> {
+        self.past += self.current;
+        self.current = 0.0;
+        self.launches += 1;
+        self.cells.values_mut().for_each(CellHistory::close);
+        self.spread = self.spread();
+        let least = BEATEN_IN_EACH.ln().max(BEATEN_DEVIATIONS * self.spread.unwrap_or(f64::INFINITY));
+        let mut beaten = Vec::new();
+        for (cell, history) in &self.cells {
+            for (candidate, factor, launches) in history.beaten(&self.running(*cell), least) {
+                let why = format!("{factor:.2} times the best or more in each of {launches} launches");
+                beaten.push(EndedPoint { launch, cell: *cell, candidate, ended: Ended::Dropped(why) });
+            }
+        }
+        self.ended.extend(beaten.iter().map(|point| (point.cell, point.candidate)));
+        beaten
+    }
+
+    /// The plan of a launch that begins after `elapsed`; none if nothing is left to measure, or no time.
+    pub fn next(&self, launch: u32, elapsed: Seconds) -> Option<Plan> {
+        let mut plan = self.plan.for_launch(launch, |cell, candidate| self.wants(cell, candidate));
+        plan.cells.iter_mut().for_each(|planned| planned.effort = self.effort(planned.cell, &self.plan.schedule));
+        plan.schedule = self.schedule(launch, elapsed)?;
+        (!plan.cells.is_empty()).then_some(plan)
+    }
+
+    /// The time of a launch: its part of what is left.
+    fn schedule(&self, launch: u32, elapsed: Seconds) -> Option<Schedule> {
+        let Some(whole) = self.plan.budget() else { return Some(self.plan.schedule) };
+        // A simulation takes no time but that of its model.
+        let elapsed = elapsed.0.max(self.past);
+        let startup = if self.launches > 0 {
+            ((elapsed - self.past) / f64::from(self.launches)).max(0.0)
+        } else {
+            self.plan.schedule.startup.0
+        };
+        let launches = f64::from(self.plan.launches.saturating_sub(launch).max(1));
+        let left = whole.0 - elapsed - startup;
+        // The first launch takes place in any case: without it there is nothing to say.
+        if left <= 0.0 && self.launches > 0 {
+            return None;
+        }
+        let budget = ((left - (launches - 1.0) * startup) / launches).max(0.0);
+        Some(Schedule { budget: Some(Seconds(budget)), limit: Some(Seconds(left.max(0.0))), ..self.plan.schedule })
+    }
+
+    fn effort(&self, cell: Cell, settings: &Schedule) -> Effort {
+        let Some(history) = self.cells.get(&cell) else { return Effort::Normal };
+        let spare = self.spread.map_or(ONE_LAUNCH_MARGIN.ln(), |spread| {
+            DECISIVE_DEVIATIONS * spread / f64::from(self.launches.max(1)).sqrt()
+        });
+        history.effort(&self.running(cell), settings.min_gain.ln_1p(), spare)
+    }
+
+    /// Whether a candidate of a cell is still in the race.
+    fn running(&self, cell: Cell) -> impl Fn(Candidate) -> bool {
+        move |candidate| !self.ended.contains(&(cell, candidate))
+    }
+
+    /// The deviation between launches, from the differences of gains in one launch and the next: robust, since most
+    /// points tell nothing but how much launches differ.
+    fn spread(&self) -> Option<f64> {
+        let steps = self.cells.values().flat_map(|history| {
+            let candidates: BTreeSet<Candidate> =
+                history.visits.iter().flat_map(|(_, medians)| medians.keys().copied()).collect();
+            let rivals = candidates.into_iter().filter(|candidate| *candidate != Candidate::Builtin);
+            rivals.flat_map(|candidate| {
+                let gains = history.compare(Candidate::Builtin, candidate).launches;
+                gains.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect::<Vec<f64>>()
+            })
+        });
+        let mut steps: Vec<f64> = steps.collect();
+        // A difference of two has twice the variance; half of normal deviates are within 0.6745 deviations.
+        median(&mut steps).map(|step| step / 0.6745 / std::f64::consts::SQRT_2)
+    }
+}
+
+impl CellHistory {
+    fn close(&mut self) {
+        if let Some((launch, _, calls)) = self.current.take() {
+            let medians = calls.into_iter().filter_map(|(candidate, mut calls)| Some((candidate, median(&mut calls)?)));
+            self.visits.push((launch, medians.collect()));
+        }
+    }
+
+    /// Candidates that have not ended, with the median over visits, fastest first.
+    fn ranking(&self, running: &dyn Fn(Candidate) -> bool) -> Vec<Candidate> {
+        let mut times: BTreeMap<Candidate, Vec<f64>> = BTreeMap::new();
+        for (candidate, time) in self.visits.iter().flat_map(|(_, medians)| medians) {
+            if running(*candidate) {
+                times.entry(*candidate).or_default().push(*time);
+            }
+        }
+        let mut ranking: Vec<(Candidate, f64)> =
+            times.into_iter().filter_map(|(candidate, mut times)| Some((candidate, median(&mut times)?))).collect();
+        ranking.sort_by(|a, b| a.1.total_cmp(&b.1));
+        ranking.into_iter().map(|(candidate, _)| candidate).collect()
+    }
+
+    /// How much longer a candidate takes than another.
+    fn compare(&self, candidate: Candidate, other: Candidate) -> Comparison {
+        let mut launches: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for (launch, medians) in &self.visits {
+            if let (Some(mine), Some(others)) = (medians.get(&candidate), medians.get(&other)) {
+                launches.entry(*launch).or_default().push((mine / others).ln());
+            }
+        }
+        let all: Vec<f64> = launches.values().flatten().copied().collect();
+        let interval = Estimate::median(&all, LEVEL).filter(|_| all.len() >= LEAST_VISITS);
+        Comparison { interval, launches: launches.into_values().filter_map(|mut logs| median(&mut logs)).collect() }
+    }
+
+    /// Candidates that were certainly beaten, and in each of at least two launches, with the least factor and the
+    /// number of launches. `factor` is the logarithm of what it takes.
+    fn beaten(&self, running: &dyn Fn(Candidate) -> bool, factor: f64) -> Vec<(Candidate, f64, usize)> {
+        let ranking = self.ranking(running);
+        let Some((best, others)) = ranking.split_first() else { return Vec::new() };
+        let beaten = others.iter().filter(|candidate| **candidate != Candidate::Builtin).filter_map(|candidate| {
+            let loss = self.compare(*candidate, *best);
+            let least = loss.launches.iter().copied().fold(f64::INFINITY, f64::min);
+            let certain = loss.interval.and_then(|interval| interval.low).is_some_and(|low| low > ALIKE.ln());
+            (loss.launches.len() >= 2 && certain && least > factor)
+                .then(|| (*candidate, least.exp(), loss.launches.len()))
+        });
+        beaten.collect()
+    }
+
+    /// What the cell is worth, given the logarithm of the gain that decides and how much has to be to spare.
+    fn effort(&self, running: &dyn Fn(Candidate) -> bool, threshold: f64, spare: f64) -> Effort {
+        let ranking = self.ranking(running);
+        let Some(best) = ranking.first().copied() else { return Effort::Normal };
+        let rivals = || ranking.iter().copied().filter(|candidate| *candidate != Candidate::Builtin);
+        let low = |comparison: &Comparison| comparison.interval.and_then(|interval| interval.low);
+        let decided = if best == Candidate::Builtin {
+            // The gain of every candidate certainly ends below the threshold.
+            rivals().all(|candidate| {
+                let loss = self.compare(candidate, best);
+                low(&loss).is_some_and(|low| -low < threshold - spare)
+                    && loss.launches.iter().all(|loss| -loss < threshold)
+            })
+        } else {
+            let gain = self.compare(Candidate::Builtin, best);
+            let wins = low(&gain).is_some_and(|low| low > threshold + spare)
+                && gain.launches.iter().all(|gain| *gain > threshold);
+            // Whoever else may be faster is so by next to nothing.
+            let rivalled = |candidate: Candidate| {
+                let loss = self.compare(candidate, best);
+                low(&loss).is_none_or(|low| low < -ALIKE.ln())
+            };
+            wins && !rivals().any(|candidate| candidate != best && rivalled(candidate))
+        };
+        if decided {
+            return Effort::Least;
+        }
+        let disagree = |candidate: Candidate| {
+            let gain = self.compare(Candidate::Builtin, candidate);
+            let wins = gain.launches.iter().filter(|gain| **gain > threshold).count();
+            wins > 0 && wins < gain.launches.len()
+        };
+        if rivals().any(disagree) { Effort::More } else { Effort::Normal }
+    }
+}
+
+/// Logarithms of one candidate's time over another's.
+struct Comparison {
+    /// The median over all visits; missing where they are too few.
+    interval: Option<Estimate>,
+    /// The median of each launch.
+    launches: Vec<f64>,
+}

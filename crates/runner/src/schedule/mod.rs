@@ -1,0 +1,217 @@
+//! Which cell is visited next, and when a point has enough samples. Pure logic: time and timings come from outside.
+//!
+//! | module | job |
+//! |---|---|
+//! | here | the order of visits within a launch |
+//! | [`cell`] | when a cell is precise, and which candidates rest or are dropped |
+//! | [`history`] | what the launches so far say, and where the next one spends its time |
+
+mod cell;
+pub mod history;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeSet, VecDeque};
+
+use collrules_record::plan::{Effort, Plan, Schedule};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use self::cell::CellState;
+use crate::wire::Timing;
+
+/// Confidence of the intervals that end or drop a point.
+const LEVEL: f64 = 0.95;
+
+/// The share of the budget that one visit to each cell may use up; the rest is for coming back.
+const FIRST_PASS_SHARE: f64 = 0.1;
+
+/// How many communicators a job keeps for candidates, unless the candidates of a single cell are more.
+///
+/// Each takes memory on every rank, for every other rank, and one of the identifiers that the network layer has: the
+/// point-to-point layers ob1 and ucx of Open MPI have 16 bits for them, some transports 10 to 12.
+pub const MOST_COMMUNICATORS: usize = 256;
+
+/// A visit to a cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Visit {
+    /// The cell's index in the plan.
+    pub cell: usize,
+    /// How many visits the cell had before.
+    pub visit: u32,
+    /// Untimed rounds first.
+    pub warmup: u32,
+    /// Timed rounds.
+    pub rounds: u32,
+    /// The candidates to time, by index.
+    pub candidates: Vec<usize>,
+}
+
+/// What is to be done next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Check the candidates of a cell that was not visited before.
+    Open(usize),
+    /// Visit a cell.
+    Visit(Visit),
+    /// Stop, for this reason.
+    Stop(String),
+}
+
+/// What waits for its turn, by cell.
+#[derive(Clone, Copy, Debug)]
+enum Todo {
+    Open(usize),
+    Visit(usize),
+}
+
+/// Decides the order of visits and the end of every point.
+#[derive(Debug)]
+pub struct Scheduler {
+    settings: Schedule,
+    cells: Vec<CellState>,
+    /// What belongs together, so that a pass makes few communicators: collective and communicator size.
+    groups: Option<Vec<usize>>,
+    queue: VecDeque<Todo>,
+    /// Cells that get another visit in the next pass.
+    unfinished: BTreeSet<usize>,
+    rng: ChaCha8Rng,
+}
+
+impl Scheduler {
+    /// A scheduler for a plan; all cells are opened and visited once, in an order shuffled by the plan's seed.
+    pub fn new(plan: &Plan) -> Self {
+        let cells = plan.cells.iter().map(CellState::new).collect();
+        let mut scheduler = Self {
+            settings: plan.schedule,
+            cells,
+            groups: groups(plan),
+            queue: VecDeque::new(),
+            unfinished: BTreeSet::new(),
+            rng: ChaCha8Rng::seed_from_u64(plan.seed),
+        };
+        let order = scheduler.shuffled((0..plan.cells.len()).collect());
+        scheduler.queue = order.into_iter().map(Todo::Open).collect();
+        scheduler
+    }
+
+    /// What to do next, `elapsed` seconds after the start.
+    pub fn next(&mut self, elapsed: f64) -> Step {
+        loop {
+            if self.queue.is_empty() {
+                self.fill();
+            }
+            let Some(todo) = self.queue.pop_front() else {
+                return Step::Stop("every cell is as precise as asked for, or has its most rounds".to_owned());
+            };
+            match todo {
+                Todo::Open(_) if self.settings.limit.is_some_and(|limit| elapsed >= limit.0) => {
+                    let missing = 1 + self.queue.iter().filter(|todo| matches!(todo, Todo::Open(_))).count();
+                    let cells = self.cells.len();
+                    return Step::Stop(format!(
+                        "the whole budget is spent; {missing} of {cells} cells were not reached"
+                    ));
+                }
+                Todo::Open(cell) => return Step::Open(cell),
+                // It ended at another visit of the same pass.
+                Todo::Visit(cell) if self.cells[cell].visits > 0 && !self.unfinished.contains(&cell) => {}
+                Todo::Visit(cell) => {
+                    let late = self.settings.budget.filter(|budget| elapsed >= budget.0);
+                    let Some(budget) = late.filter(|_| self.cells[cell].visits > 0) else {
+                        return Step::Visit(self.visit(cell));
+                    };
+                    // First visits may go on: those that are waiting have not had their turn.
+                    self.queue.retain(|todo| matches!(todo, Todo::Open(_)));
+                    if self.queue.is_empty() {
+                        let (open, cells) = (self.unfinished.len(), self.cells.len());
+                        return Step::Stop(format!(
+                            "the budget of {budget} is spent; {open} of {cells} cells are less precise than asked for"
+                        ));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes note of a check: the candidates that failed, and the seconds that one call of each took together.
+    pub fn opened(&mut self, cell: usize, failed: &[usize], round_cost: f64) {
+        let state = &mut self.cells[cell];
+        state.active.retain(|candidate| !failed.contains(candidate));
+        state.round_cost = round_cost;
+        // Nothing can be compared where the builtin or everything else failed.
+        if state.active.first() == Some(&0) && state.active.len() >= state.needed {
+            self.queue.push_front(Todo::Visit(cell));
+        }
+    }
+
+    /// Takes note of a visit's timings (per round, per candidate of the visit) and returns the candidates that are
+    /// dropped for being beaten, with the reason.
+    pub fn visited(&mut self, visit: &Visit, rounds: &[Vec<Timing>], seconds: f64) -> Vec<(usize, String)> {
+        let settings = self.settings;
+        let state = &mut self.cells[visit.cell];
+        state.note(visit, rounds);
+        state.round_cost = seconds / f64::from(visit.rounds + visit.warmup).max(1.0);
+        let dropped = state.drop_beaten();
+        state.rest(settings.drop_factor);
+        if state.is_finished(&settings) {
+            self.unfinished.remove(&visit.cell);
+        } else {
+            self.unfinished.insert(visit.cell);
+        }
+        dropped
+    }
+
+    /// Another pass over the cells that need one.
+    fn fill(&mut self) {
+        let unfinished: Vec<usize> = self.unfinished.iter().copied().collect();
+        let twice = unfinished.iter().copied().filter(|cell| self.cells[*cell].effort == Effort::More).collect();
+        let (pass, again) = (self.shuffled(unfinished), self.shuffled(twice));
+        self.queue = pass.into_iter().chain(again).map(Todo::Visit).collect();
+    }
+
+    /// A random order. Where the plan needs more communicators than are kept, cells that share theirs stay together.
+    fn shuffled(&mut self, mut cells: Vec<usize>) -> Vec<usize> {
+        cells.shuffle(&mut self.rng);
+        if let Some(groups) = &self.groups {
+            let mut order: Vec<usize> = groups.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+            order.shuffle(&mut self.rng);
+            cells.sort_by_key(|cell| order.iter().position(|group| *group == groups[*cell]));
+        }
+        cells
+    }
+
+    /// The next visit to a cell, as long as the budget's share of a visit allows.
+    fn visit(&self, cell: usize) -> Visit {
+        let state = &self.cells[cell];
+        let settings = &self.settings;
+        let budget = settings.budget.map_or(f64::INFINITY, |budget| budget.0);
+        let share = budget * FIRST_PASS_SHARE / self.cells.len() as f64;
+        // As many rounds as the share pays for, but one. Where it pays for none to spare, calls are so long that what
+        // precedes them does not matter, and rounds that are not timed are a waste.
+        let affordable = (share / state.round_cost.max(1e-9)).min(f64::from(u32::MAX)) as u32;
+        let left = settings.max_rounds.saturating_sub(state.rounds);
+        let rounds = affordable.min(settings.rounds_per_visit).min(left).max(1);
+        let warmup = if state.visits > 0 { 1 } else { settings.warmup_rounds };
+        Visit {
+            cell,
+            visit: state.visits,
+            warmup: warmup.min(affordable.saturating_sub(rounds)),
+            rounds,
+            candidates: state.active.clone(),
+        }
+    }
+}
+
+/// The group of each cell, if the plan has more candidates to make communicators for than are kept at a time.
+fn groups(plan: &Plan) -> Option<Vec<usize>> {
+    let key = |at: usize| (plan.cells[at].cell.collective, plan.cells[at].cell.ranks);
+    let all = 0..plan.cells.len();
+    let needed: BTreeSet<_> = all
+        .clone()
+        .flat_map(|at| plan.cells[at].candidates.iter().map(move |candidate| (key(at), *candidate)))
+        .collect();
+    let keys: BTreeSet<_> = all.clone().map(key).collect();
+    let place = |at| keys.iter().position(|known| *known == key(at));
+    (needed.len() > MOST_COMMUNICATORS).then(|| all.filter_map(place).collect())
+}

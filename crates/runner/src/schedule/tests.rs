@@ -1,0 +1,81 @@
+//! The scheduler on constant times, and races on synthetic times whose truth is known.
+
+mod races;
+
+use collrules_record::plan::{CellPlan, Effort};
+use collrules_record::units::{Bytes, Ranks, Seconds};
+use collrules_record::{Candidate, Cell};
+use collrules_rules::{Choice, Collective};
+
+use super::*;
+
+fn plan(cells: u64, schedule: Schedule) -> Plan {
+    let cell = |bytes| CellPlan {
+        cell: Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) },
+        candidates: vec![Candidate::Builtin, Candidate::Tuned(Choice::plain(1)), Candidate::Tuned(Choice::plain(2))],
+        shared: Vec::new(),
+        effort: Effort::Normal,
+    };
+    Plan::new((1..=cells).map(cell).collect(), 1, schedule, 7)
+}
+
+/// Drives a scheduler with constant times per candidate; returns rounds per cell and candidate, and the end.
+fn drive(plan: &Plan, times: [f64; 3], failed: &[usize]) -> (Vec<Vec<u32>>, String) {
+    let mut scheduler = Scheduler::new(plan);
+    let mut rounds = vec![vec![0; 3]; plan.cells.len()];
+    let mut clock = 0.0;
+    loop {
+        match scheduler.next(clock) {
+            Step::Open(cell) => {
+                clock += times.iter().sum::<f64>();
+                scheduler.opened(cell, failed, times.iter().sum());
+            }
+            Step::Visit(visit) => {
+                let round: Vec<Timing> = visit.candidates.iter().map(|c| [times[*c]; 3]).collect();
+                let cost = round.iter().map(|t| t[0]).sum::<f64>() * f64::from(visit.rounds + visit.warmup);
+                clock += cost;
+                visit.candidates.iter().for_each(|c| rounds[visit.cell][*c] += visit.rounds);
+                scheduler.visited(&visit, &vec![round; visit.rounds as usize], cost);
+            }
+            Step::Stop(why) => return (rounds, why),
+        }
+    }
+}
+
+#[test]
+fn precise_cells_end_and_beaten_candidates_are_dropped() {
+    let schedule = Schedule::default();
+    let (rounds, why) = drive(&plan(5, schedule), [1e-5, 1.1e-5, 9e-5], &[]);
+    for cell in rounds {
+        assert_eq!(cell[0], schedule.min_rounds);
+        assert_eq!(cell[1], schedule.min_rounds);
+        assert_eq!(cell[2], schedule.rounds_per_visit, "nine times the best is dropped after one visit");
+    }
+    assert!(why.contains("as precise as asked for"), "{why}");
+}
+
+#[test]
+fn a_spent_budget_ends_it_but_every_cell_is_visited() {
+    let schedule = Schedule { budget: Some(Seconds(1.0)), ..Schedule::default() };
+    let (rounds, why) = drive(&plan(50, schedule), [0.1, 0.1, 0.1], &[]);
+    assert!(rounds.iter().all(|cell| cell[0] == 1), "{rounds:?}");
+    assert!(why.contains("budget of 1.000s is spent"), "{why}");
+}
+
+#[test]
+fn failed_candidates_are_not_timed() {
+    let (rounds, _) = drive(&plan(2, Schedule::default()), [1e-5; 3], &[1]);
+    assert!(rounds.iter().all(|cell| cell[1] == 0 && cell[2] > 0));
+    let (rounds, _) = drive(&plan(2, Schedule::default()), [1e-5; 3], &[0]);
+    assert!(rounds.iter().flatten().all(|rounds| *rounds == 0), "nothing to compare with");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_order() {
+    let order = |seed| {
+        let mut scheduler = Scheduler::new(&Plan { seed, ..plan(20, Schedule::default()) });
+        (0..20).map(|_| scheduler.next(0.0)).collect::<Vec<_>>()
+    };
+    assert_eq!(order(1), order(1));
+    assert_ne!(order(1), order(2));
+}

@@ -1,0 +1,86 @@
+//! How far another rank's clock is ahead: a question there, its reading back, the quickest of several.
+
+use mpi::Rank;
+use mpi::point_to_point::{Destination, Source};
+use mpi::topology::{Communicator, SimpleCommunicator};
+
+use super::{Line, now};
+
+const QUESTION: mpi::Tag = 11;
+const ANSWER: mpi::Tag = 12;
+
+/// A question and its answer, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exchange {
+    /// When it was asked, on the clock of who asked.
+    pub(crate) asked: i64,
+    /// When it was answered, on the clock of who answered.
+    pub(crate) answered: i64,
+    /// When the answer came, on the clock of who asked.
+    pub(crate) heard: i64,
+}
+
+impl Exchange {
+    /// How long it took.
+    pub(crate) fn round_trip(&self) -> i64 {
+        self.heard - self.asked
+    }
+
+    /// How far the other clock is ahead if both ways take the same time; off by half the round trip at most.
+    pub(crate) fn offset(&self) -> f64 {
+        self.answered as f64 - (self.asked as f64 + self.round_trip() as f64 / 2.0)
+    }
+
+    /// The middle of the exchange on the clock of who asked.
+    pub(crate) fn middle(&self) -> i64 {
+        self.asked + self.round_trip() / 2
+    }
+
+    /// Whether both clocks may be one: it was answered after it was asked, and before the answer came.
+    pub(crate) fn may_be_one_clock(&self) -> bool {
+        (self.asked..=self.heard).contains(&self.answered)
+    }
+}
+
+/// The quickest exchange: what delays messages makes others longer, and less true.
+pub(crate) fn quickest(exchanges: &[Exchange]) -> Option<Exchange> {
+    exchanges.iter().copied().min_by_key(Exchange::round_trip)
+}
+
+/// Asks a rank so many times; the readings here are local.
+pub(crate) fn ask(comm: &SimpleCommunicator, other: Rank, times: usize) -> Vec<Exchange> {
+    let other = comm.process_at_rank(other);
+    let exchange = |_| {
+        let asked = now();
+        other.send_with_tag(&0u8, QUESTION);
+        let (answered, _) = other.receive_with_tag::<i64>(ANSWER);
+        Exchange { asked, answered, heard: now() }
+    };
+    (0..times).map(exchange).collect()
+}
+
+/// Answers a rank as often, with readings of the common clock.
+pub(crate) fn answer(comm: &SimpleCommunicator, other: Rank, times: usize, line: &Line) {
+    let other = comm.process_at_rank(other);
+    for _ in 0..times {
+        let _: (u8, _) = other.receive_with_tag(QUESTION);
+        other.send_with_tag(&line.now(), ANSWER);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quickest_exchange_tells_the_offset() {
+        // The other clock is 1000 ahead; one message of the first exchange was held up for 300.
+        let slow = Exchange { asked: 0, answered: 1350, heard: 400 };
+        let quick = Exchange { asked: 500, answered: 1550, heard: 600 };
+        let best = quickest(&[slow, quick]).unwrap();
+        assert_eq!((best, best.offset(), best.middle()), (quick, 1000.0, 550));
+        assert_eq!(slow.offset(), 1150.0);
+        assert!(!quick.may_be_one_clock());
+        assert!(Exchange { asked: 5, answered: 7, heard: 9 }.may_be_one_clock());
+    }
+}

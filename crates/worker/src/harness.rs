@@ -1,0 +1,122 @@
+//! What the harness does to a timing, measured at the start of a launch.
+
+use std::convert::Infallible;
+use std::fs;
+
+use collrules_record::clock::{Harness, SyncMethod};
+use collrules_record::estimate::median;
+use collrules_record::units::{Ranks, Seconds};
+use mpi::collective::{Root, SystemOperation};
+use mpi::topology::{Communicator, SimpleCommunicator};
+
+use crate::clock::hierarchy::CommonClock;
+use crate::clock::{now, seconds};
+use crate::control::Control;
+use crate::sync::{Began, Begun, dissemination_barrier};
+use crate::turns::turns;
+
+/// Calls of nothing, and how many of them in a row.
+const BATCHES: usize = 100;
+const BATCH: usize = 20;
+
+/// Barriers whose exits are compared.
+const BARRIERS: usize = 100;
+
+/// The share of barriers that the higher skew is exceeded by.
+const HIGH: f64 = 0.05;
+
+/// Measures, all ranks of the job together; the result is complete on rank 0.
+pub(crate) fn measure(control: &Control, clock: &CommonClock) -> Harness {
+    let comm = control.world().duplicate();
+    let (empty_call, turn) = empty_calls();
+    let (barrier, exits) = barriers(&comm, clock);
+    let skews = spread(&comm, &exits);
+    let all = control.gather(control.ranks(), [smallest_step(), empty_call, turn, barrier]);
+    let largest = |place: usize| all.iter().map(|found| found[place]).fold(0.0, f64::max);
+    let resident = control.gather(control.ranks(), resident_bytes());
+    let skew = |share: f64| skews.get((skews.len() as f64 * share) as usize).copied().unwrap_or_default();
+    Harness {
+        sync: SyncMethod::default(),
+        ranks: Ranks(control.ranks()),
+        step: Seconds(largest(0)),
+        empty_call: Seconds(largest(1)),
+        turn: Seconds(largest(2)),
+        barrier: Seconds(largest(3)),
+        exit_skew: Seconds(skew(0.5)),
+        exit_skew_high: Seconds(skew(1.0 - HIGH)),
+        clocks: clock.clocks(),
+        known_error: clock.known_error().map(Seconds),
+        resident: resident.into_iter().flatten().max(),
+    }
+}
+
+/// Memory of this process that is resident, in bytes; none where the system does not tell.
+pub(crate) fn resident_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+/// The smallest difference between two readings of the clock, in seconds.
+fn smallest_step() -> f64 {
+    let step = (0..1000).filter_map(|_| {
+        let start = now();
+        // Bounded: a clock that never moves would be found out long before.
+        (0..10_000).map(|_| now() - start).find(|step| *step > 0)
+    });
+    seconds(step.min().unwrap_or_default())
+}
+
+/// What timings of nothing show, and what a turn costs, as medians in seconds. The loop is the one that times real calls.
+fn empty_calls() -> (f64, f64) {
+    let (mut shown, mut costs) = (Vec::with_capacity(BATCHES * BATCH), Vec::with_capacity(BATCHES));
+    let mut taken = Vec::with_capacity(BATCH);
+    for _ in 0..BATCHES {
+        taken.clear();
+        let start = now();
+        let begin = || Begun { at: now(), began: Began::InTime };
+        let Ok(()) = turns(BATCH, begin, nothing, now, &mut taken);
+        costs.push(seconds(now() - start) / BATCH as f64);
+        shown.extend(taken.iter().map(|turn| turn.seconds));
+    }
+    (median(&mut shown).unwrap_or_default(), median(&mut costs).unwrap_or_default())
+}
+
+/// A call that the compiler cannot leave out.
+fn nothing(place: usize) -> Result<(), Infallible> {
+    std::hint::black_box(place);
+    Ok(())
+}
+
+/// The median time of a barrier in seconds, and when this rank left each, in nanoseconds of the common clock.
+fn barriers(comm: &SimpleCommunicator, clock: &CommonClock) -> (f64, Vec<i64>) {
+    let mut times = Vec::with_capacity(BARRIERS);
+    let mut exits = Vec::with_capacity(BARRIERS);
+    for _ in 0..BARRIERS {
+        // The first aligns ranks, so that the second takes what a barrier takes and nothing that came before.
+        dissemination_barrier(comm);
+        let start = now();
+        dissemination_barrier(comm);
+        let end = now();
+        times.push(seconds(end - start));
+        exits.push(clock.common(end));
+    }
+    (median(&mut times).unwrap_or_default(), exits)
+}
+
+/// How far apart ranks were each time, in seconds, sorted; on rank 0.
+fn spread(comm: &SimpleCommunicator, exits: &[i64]) -> Vec<f64> {
+    let root = comm.process_at_rank(0);
+    if comm.rank() != 0 {
+        root.reduce_into(exits, SystemOperation::max());
+        root.reduce_into(exits, SystemOperation::min());
+        return Vec::new();
+    }
+    let (mut last, mut first) = (vec![0; exits.len()], vec![0; exits.len()]);
+    root.reduce_into_root(exits, &mut last[..], SystemOperation::max());
+    root.reduce_into_root(exits, &mut first[..], SystemOperation::min());
+    let mut spread: Vec<f64> = last.iter().zip(first).map(|(last, first)| seconds(last - first)).collect();
+    spread.sort_unstable_by(f64::total_cmp);
+    spread
+}

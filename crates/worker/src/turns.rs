@@ -1,0 +1,52 @@
+//! The timed calls themselves: the one loop that real calls and the measurement of its own cost go through.
+
+use crate::clock::seconds;
+use crate::sync::{Began, Begun};
+
+/// What one call came to on this rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Turn {
+    pub(crate) seconds: f64,
+    /// Whether this rank began in time.
+    pub(crate) began: Began,
+}
+
+/// Makes so many calls one after the other, each between a beginning and an end, and appends what they took. A failed
+/// call ends it, with its place.
+pub(crate) fn turns<E>(
+    count: usize,
+    mut begin: impl FnMut() -> Begun,
+    mut call: impl FnMut(usize) -> Result<(), E>,
+    mut end: impl FnMut() -> i64,
+    taken: &mut Vec<Turn>,
+) -> Result<(), (usize, E)> {
+    for place in 0..count {
+        let Begun { at, began } = begin();
+        let result = call(place);
+        taken.push(Turn { seconds: seconds(end() - at), began });
+        result.map_err(|error| (place, error))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_takes_what_lies_between_its_beginning_and_its_end() {
+        let time = std::cell::Cell::new(0);
+        let begin = || Begun { at: time.get(), began: if time.get() > 0 { Began::Missed } else { Began::InTime } };
+        let call = |place: usize| {
+            time.set(time.get() + 1000 * (place as i64 + 1));
+            if place < 2 { Ok(()) } else { Err("out") }
+        };
+        let mut taken = Vec::new();
+        assert_eq!(turns(5, begin, call, || time.get(), &mut taken), Err((2, "out")));
+        let expected = [(1e-6, Began::InTime), (2e-6, Began::Missed), (3e-6, Began::Missed)];
+        assert_eq!(taken.len(), 3);
+        for (turn, (seconds, began)) in taken.iter().zip(expected) {
+            assert!((turn.seconds - seconds).abs() < 1e-15 && turn.began == began, "{taken:?}");
+        }
+    }
+}

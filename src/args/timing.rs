@@ -1,0 +1,73 @@
+//! How calls are timed, and for how long.
+
+use std::fmt;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use collrules_record::clock::SyncMethod;
+use collrules_record::units::{BadSeconds, Seconds};
+
+/// The time for a campaign; none where it may take what it needs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Budget(pub(crate) Option<Seconds>);
+
+impl FromStr for Budget {
+    type Err = BadSeconds;
+
+    fn from_str(text: &str) -> Result<Self, BadSeconds> {
+        if text == "none" { Ok(Self(None)) } else { text.parse().map(|seconds| Self(Some(seconds))) }
+    }
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(seconds) => write!(f, "{seconds} for everything"),
+            None => f.write_str("for as long as it takes"),
+        }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Timing")]
+pub(crate) struct Timing {
+    /// How ranks are brought together before a timed call
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = SyncArg::Barrier)]
+    pub(crate) sync: SyncArg,
+    /// How far the common clock may be off on a rank before it is set anew
+    #[arg(long, value_name = "TIME", default_value = "1us")]
+    pub(crate) clock_bound: Seconds,
+    /// Take every rank's clock for one of its own, though those of a host are one: shows how good the common clock is
+    #[arg(long)]
+    pub(crate) separate_clocks: bool,
+}
+
+/// How ranks are brought together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SyncArg {
+    /// A dissemination barrier; the time is that of the slowest rank
+    Barrier,
+    /// A common start on a clock that all ranks share; the time ends when the last rank is done
+    Roundtime,
+}
+
+impl From<SyncArg> for SyncMethod {
+    fn from(arg: SyncArg) -> Self {
+        match arg {
+            SyncArg::Barrier => Self::Barrier,
+            SyncArg::Roundtime => Self::RoundTime,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_a_time_or_none() {
+        assert_eq!("none".parse(), Ok(Budget(None)));
+        assert_eq!("90s".parse(), Ok(Budget(Some(Seconds(90.0)))));
+        assert!("never".parse::<Budget>().is_err());
+    }
+}

@@ -1,0 +1,118 @@
+//! What `--dry-run` says: the points, and how long they will take.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use collrules_record::plan::{Shared, Skipped};
+use collrules_record::units::Seconds;
+use collrules_record::{Cell, Plan, Survey};
+use collrules_runner::Backend;
+use collrules_runner::forecast::{Forecast, forecast};
+use collrules_runner::separate::{self, Start};
+
+use super::tune::PROOF_JOBS;
+use crate::args::Budget;
+use crate::failure::Failure;
+
+/// Times a pilot and prints points and prediction. `survey` is what it took to get here.
+pub(super) fn print(
+    backend: &mut dyn Backend,
+    plan: &Plan,
+    survey: &Survey,
+    budget: Budget,
+    taken: Duration,
+) -> Result<(), Failure> {
+    let forecast = forecast(backend, plan)?;
+    let mut out = io::stdout().lock();
+    let mut lines = vec![survey.library.clone()];
+    for planned in &plan.cells {
+        let candidates: Vec<String> = planned.candidates.iter().map(ToString::to_string).collect();
+        lines.push(format!("{}: {}", planned.cell, candidates.join(" ")));
+        let shared = planned.shared.iter();
+        lines.extend(
+            shared.map(|Shared { candidate, measured_as, why }| format!("    {candidate} is {measured_as}: {why}")),
+        );
+    }
+    lines.extend(remarks_on(plan));
+    lines.push(format!("{} cells, {} points, {} launches", plan.cells.len(), plan.points(), plan.launches));
+    let simulated = backend.name() == "simulation";
+    let others = if simulated { 0.0 } else { taken.as_secs_f64() + PROOF_JOBS * plan.schedule.startup.0 };
+    lines.extend(sentences(&forecast, budget, others));
+    if simulated {
+        lines.push("All times are on the clock of the simulation.".to_owned());
+    }
+    lines.iter().try_for_each(|line| writeln!(out, "{line}")).map_err(Failure::Stdout)
+}
+
+/// What to know about a plan before it is measured.
+pub(super) fn remarks_on(plan: &Plan) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (why, cells) in grouped(&plan.skipped) {
+        let more = if cells.len() > 1 { format!(" and {} more cells like it", cells.len() - 1) } else { String::new() };
+        lines.push(format!("left out: {}{more}: {why}", cells[0]));
+    }
+    if !plan.separate.is_empty() {
+        let names: Vec<&str> = plan.separate.collectives.iter().map(|collective| collective.name()).collect();
+        lines.push(format!(
+            "{}: a launch for each candidate, in {} series, {} launches in all",
+            names.join(", "),
+            plan.separate.series,
+            separate::starts(plan).iter().filter(|start| matches!(start, Start::Alone { .. })).count(),
+        ));
+    }
+    lines
+}
+
+/// Cells that are left out, by collective and reason.
+fn grouped(skipped: &[Skipped]) -> Vec<(&str, Vec<Cell>)> {
+    let mut groups: Vec<(&str, Vec<Cell>)> = Vec::new();
+    for Skipped { cell, why } in skipped {
+        let alike = |(known, cells): &&mut (&str, Vec<Cell>)| *known == why && cells[0].collective == cell.collective;
+        match groups.iter_mut().find(alike) {
+            Some((_, cells)) => cells.push(*cell),
+            None => groups.push((why, vec![*cell])),
+        }
+    }
+    groups
+}
+
+/// The prediction. `others` are the seconds of jobs that do not measure.
+fn sentences(forecast: &Forecast, budget: Budget, others: f64) -> Vec<String> {
+    let launches: Vec<String> = forecast.launches.iter().map(ToString::to_string).collect();
+    let total = Seconds(forecast.measuring.0 + others);
+    let mut lines = vec![format!(
+        "Predicted from a pilot of {} cells: about {total} in all, with launches of {}.",
+        forecast.piloted,
+        launches.join(", "),
+    )];
+    if let Some(budget) = budget.0 {
+        let free = Seconds(forecast.unbounded.0 + others);
+        lines.push(if free.0 > total.0 * 1.1 {
+            format!("With --budget none it would take about {free}, until every cell is as precise as asked for.")
+        } else {
+            format!("The budget of {budget} is not needed in full: every cell will be as precise as asked for.")
+        });
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_that_binds_is_told_from_one_that_does_not() {
+        let forecast = |unbounded| Forecast {
+            launches: vec![Seconds(10.0), Seconds(9.0)],
+            measuring: Seconds(20.0),
+            unbounded: Seconds(unbounded),
+            piloted: 4,
+        };
+        let budget = Budget(Some(Seconds(25.0)));
+        let text = sentences(&forecast(300.0), budget, 5.0).join(" ");
+        assert!(text.contains("about 25.00s in all, with launches of 10.00s, 9.000s."), "{text}");
+        assert!(text.contains("--budget none it would take about 5.083m"), "{text}");
+        assert!(sentences(&forecast(20.0), budget, 5.0)[1].contains("not needed in full"));
+        assert_eq!(sentences(&forecast(20.0), Budget(None), 5.0).len(), 1);
+    }
+}
