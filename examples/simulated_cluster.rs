@@ -12,7 +12,7 @@ use collrules_report::{notes, terminal};
 use collrules_rules::classic::ClassicFile;
 use collrules_rules::{Collective, Release};
 use collrules_runner::Backend;
-use collrules_runner::campaign::{self, Tally};
+use collrules_runner::campaign::{self, Policy, Tally};
 use collrules_runner::grid::Grid;
 use collrules_runner::simulate::{Scenario, Simulation};
 use collrules_tuner::Observations;
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let run = RunDir::create(&directory, &manifest)?;
     let mut tally = Tally::default();
-    campaign::measure(&mut cluster, &plan, &mut run.appender()?, &mut tally, &mut |_, _| {})?;
+    campaign::measure(&mut cluster, &plan, &mut run.log()?, &Policy::default(), &mut tally, &mut |_, _| {})?;
     println!("{} samples of {} cells\n", tally.samples, tally.cells);
 
     let observations = Observations::from_samples(&run.samples()?.text)?;

@@ -23,10 +23,21 @@ pub(crate) enum Failure {
     Runner(#[from] RunnerError),
     /// Measuring ended before its time.
     #[error(
-        "{cause}\n{samples} samples of {cells} of {planned} cells were measured before that and are kept in {kept}; \
-         `collrules analyze {run}` makes rules of them"
+        "{cause}\n{samples} samples of {cells} of {planned} cells are safe in {kept}. `collrules measure --resume {run}` \
+         goes on, `collrules tune --resume {run}` makes the rules as well{}",
+        if *samples > 0 { format!(", and `collrules analyze {run}` makes them of what there is") } else { String::new() }
     )]
     Incomplete { cause: Box<RunnerError>, samples: usize, cells: usize, planned: usize, kept: String, run: String },
+    /// What comes after measuring failed.
+    #[error("{cause}\nAll samples are safe; `collrules tune --resume {run}` does the rest again")]
+    Unconcluded { cause: Box<Failure>, run: String },
+    /// A run cannot be gone on with here.
+    #[error(
+        "{run} cannot be gone on with here, since its samples would not be alike:\n  {}\nGo on where it was begun, or \
+         measure into a new directory with --out",
+        differences.join("\n  ")
+    )]
+    OtherSystem { run: String, differences: Vec<String> },
     /// A run directory refused.
     #[error(transparent)]
     Record(#[from] RunDirError),
@@ -114,7 +125,14 @@ impl Failure {
             Self::Runner(RunnerError::Record(_) | RunnerError::Scratch { .. } | RunnerError::Output(_))
             | Self::Record(_) => Exit::Output,
             Self::Emit(_) | Self::Write { .. } | Self::Settings(_) | Self::Json(_) | Self::Stdout(_) => Exit::Output,
-            Self::Runner(RunnerError::JobDied { .. } | RunnerError::JobHung { .. }) => Exit::Incomplete,
+            Self::Runner(
+                RunnerError::JobDied { .. }
+                | RunnerError::JobHung { .. }
+                | RunnerError::GaveUp { .. }
+                | RunnerError::Interrupted,
+            ) => Exit::Incomplete,
+            Self::Unconcluded { cause, .. } => cause.exit(),
+            Self::OtherSystem { .. } => Exit::Environment,
             Self::Runner(_) => Exit::Environment,
             Self::Incomplete { .. } => Exit::Incomplete,
             Self::Unproven { .. } => Exit::Unproven,
@@ -129,11 +147,13 @@ fn is_input(error: &RunDirError) -> bool {
         | RunDirError::Read { .. }
         | RunDirError::BadManifest { .. }
         | RunDirError::BadSamples { .. }
+        | RunDirError::NotResumable { .. }
         | RunDirError::Format { .. } => true,
         RunDirError::Occupied { .. }
         | RunDirError::NotADirectory { .. }
         | RunDirError::Create { .. }
         | RunDirError::Write { .. }
-        | RunDirError::Append { .. } => false,
+        | RunDirError::Append { .. }
+        | RunDirError::Busy { .. } => false,
     }
 }

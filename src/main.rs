@@ -5,6 +5,7 @@ mod cmd;
 mod deliver;
 mod exit;
 mod failure;
+mod interrupt;
 mod progress;
 
 use std::process::ExitCode;
@@ -18,6 +19,8 @@ fn main() -> ExitCode {
     let done = |()| Exit::Done;
     let result = match Args::parse().command {
         Command::Tune(tune) => cmd::tune::run(&tune).map(done),
+        Command::Measure(tune) => cmd::measure::run(&tune).map(done),
+        Command::Plan(tune) => cmd::plan::run(&tune).map(done),
         Command::Analyze(analyze) => cmd::analyze::run(&analyze).map(done),
         Command::Tree(tree) => cmd::tree::run(&tree).map(done),
         Command::Verify(verify) => cmd::verify::run(&verify).map(done),

@@ -3,6 +3,7 @@
 mod bench;
 mod policy;
 mod refine;
+mod session;
 mod timing;
 mod tree;
 
@@ -17,6 +18,7 @@ use collrules_rules::{Behaviour, Collective, Distribution, Release};
 pub(crate) use bench::Bench;
 pub(crate) use policy::PolicyArgs;
 pub(crate) use refine::RefineArgs;
+pub(crate) use session::Session;
 pub(crate) use timing::{Budget, Timing};
 pub(crate) use tree::{Tree, TreeFormat};
 
@@ -39,6 +41,10 @@ what was measured is kept; 6 an output cannot be written or is already there; 7 
 pub(crate) enum Command {
     /// Measure, decide, write the rules file, and show that Open MPI obeys it
     Tune(Tune),
+    /// Only measure: the first half of tune, which analyze or tune --resume completes
+    Measure(Tune),
+    /// List what would be measured, as tune --dry-run does
+    Plan(Tune),
     /// Make verdicts and rules of a run directory or a timing table, without MPI
     Analyze(Analyze),
     /// Show the decision tree that an analysis made, with the evidence for each of its leaves
@@ -57,7 +63,7 @@ pub(crate) enum Command {
     Bench(Bench),
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Tune {
     /// Collectives to tune, separated by commas, or all
     #[arg(long, value_name = "LIST", default_value = "bcast,scatter,barrier", value_parser = collectives)]
@@ -111,9 +117,11 @@ pub(crate) struct Tune {
     pub(crate) launch: Launch,
     #[command(flatten)]
     pub(crate) simulate: Simulate,
+    #[command(flatten)]
+    pub(crate) session: Session,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Decisions")]
 pub(crate) struct CriteriaArgs {
     /// Gain, in percent, that a candidate must reach to replace the builtin
@@ -127,7 +135,7 @@ pub(crate) struct CriteriaArgs {
     pub(crate) untested_gain: f64,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Launching")]
 pub(crate) struct Launch {
     /// The mpirun of the Open MPI to tune [default: the first in PATH]
@@ -155,7 +163,7 @@ pub(crate) struct Launch {
     pub(crate) hang_timeout: Seconds,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Simulation")]
 pub(crate) struct Simulate {
     /// Compute times from a cost model instead of measuring: no MPI needed

@@ -5,7 +5,7 @@ use collrules_record::policy::{Assumption, Assumptions, Between};
 
 use super::percent;
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Rules")]
 pub(crate) struct PolicyArgs {
     /// What sharing a rule may cost a measured cell, in percent of the time of its best permitted candidate; the fewest

@@ -1,6 +1,6 @@
 //! Refinement of crossovers, as options.
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Refinement")]
 pub(crate) struct RefineArgs {
     /// Rounds in which sizes are measured between those of the grid where the choice changes, as long as it is worth the

@@ -28,7 +28,7 @@ impl fmt::Display for Budget {
     }
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Timing")]
 pub(crate) struct Timing {
     /// How ranks are brought together before a timed call

@@ -10,7 +10,7 @@ use collrules_runner::Backend;
 use collrules_runner::forecast::{Forecast, forecast};
 use collrules_runner::separate::{self, Start};
 
-use super::tune::PROOF_JOBS;
+use super::plan::PROOF_JOBS;
 use crate::args::Budget;
 use crate::failure::Failure;
 

@@ -1,19 +1,20 @@
 //! After the grid: sizes between those of the grid where the choice changes, round by round.
 
+use collrules_record::Plan;
 use collrules_record::findings::Findings;
 use collrules_record::plan::Schedule;
-use collrules_record::rundir::{self, RunDir};
+use collrules_record::rundir;
 use collrules_record::units::Seconds;
-use collrules_record::{Manifest, Plan};
-use collrules_rules::Release;
-use collrules_runner::Backend;
-use collrules_runner::campaign::{self, Tally};
+use collrules_runner::campaign::{self, Policy as CampaignPolicy, Tally};
+use collrules_runner::separate;
 use collrules_tuner::refine::{Gap, Refinement, refine};
 
 use super::analyze::findings_of_run;
+use super::measure::Measured;
 use crate::args::{RefineArgs, Tune};
 use crate::failure::Failure;
-use crate::progress::{Progress, say};
+use crate::interrupt;
+use crate::progress::say;
 
 /// The share of the budget that refinement may take.
 const SHARE: f64 = 0.15;
@@ -24,34 +25,44 @@ pub(super) fn grid_share(args: &RefineArgs) -> f64 {
 }
 
 /// Measures what narrows crossovers, appends it to the run under launch numbers of its own, and decides anew; until
-/// nothing is worth the time or the rounds are over. What each round measured is in `refinement-ROUND.json`.
-pub(super) fn rounds(
-    args: &Tune,
-    backend: &mut dyn Backend,
-    run: &RunDir,
-    manifest: &Manifest,
-    release: Release,
-    mut findings: Findings,
-) -> Result<Findings, Failure> {
+/// nothing is worth the time or the rounds are over. What each round measures is in `refinement-ROUND.json`, so that a
+/// round that was interrupted is gone on with.
+pub(super) fn rounds(measured: &mut Measured, mut findings: Findings) -> Result<Findings, Failure> {
+    let args = measured.options.clone();
     let wanted = Refinement { width: args.refine.refine_width, ranks: args.refine.refine_np, ..Refinement::default() };
-    let base = &manifest.plan;
+    let mut first = planned_launches(&measured.manifest.plan);
     for round in 1..=args.refine.refine {
-        let proposals = refine(&findings, wanted);
-        if proposals.is_empty() {
-            say("every change of choice is known as well as it is worth");
-            break;
-        }
-        let gaps = proposals.iter().filter(|proposal| matches!(proposal.gap, Gap::Messages(..))).count();
-        say(&format!(
-            "round {round} of refinement: {gaps} sizes of messages and {} of communicators between those measured",
-            proposals.len() - gaps,
-        ));
-        let plan = plan(base, proposals.into_iter().map(|proposal| proposal.plan).collect(), args, round);
-        run.write(&rundir::refinement(round), &(serde_json::to_string_pretty(&plan)? + "\n"))?;
-        measure(backend, run, &plan, base.launches * round)?;
-        findings = findings_of_run(run, manifest, release, &args.criteria, args.policy.policy())?;
+        let path = measured.run.file(&rundir::refinement(round));
+        let plan = if path.exists() {
+            let text = std::fs::read_to_string(&path).map_err(|cause| Failure::Open { path: path.clone(), cause })?;
+            serde_json::from_str(&text)?
+        } else {
+            let proposals = refine(&findings, wanted);
+            if proposals.is_empty() {
+                say("every change of choice is known as well as it is worth");
+                break;
+            }
+            let gaps = proposals.iter().filter(|proposal| matches!(proposal.gap, Gap::Messages(..))).count();
+            say(&format!(
+                "round {round} of refinement: {gaps} sizes of messages and {} of communicators between those measured",
+                proposals.len() - gaps,
+            ));
+            let cells = proposals.into_iter().map(|proposal| proposal.plan).collect();
+            let plan = plan(&measured.manifest.plan, cells, &args, round);
+            measured.run.write(&rundir::refinement(round), &(serde_json::to_string_pretty(&plan)? + "\n"))?;
+            plan
+        };
+        measure(measured, &plan, first)?;
+        first += planned_launches(&plan);
+        let Measured { run, manifest, started, .. } = measured;
+        findings = findings_of_run(run, manifest, started.release, &args.criteria, args.policy.policy())?;
     }
     Ok(findings)
+}
+
+/// The planned launches of a plan.
+fn planned_launches(plan: &Plan) -> u32 {
+    separate::starts(plan).len() as u32
 }
 
 /// The cells of a round, in a job of as many ranks as that of the grid, so that ranks lie alike.
@@ -65,12 +76,14 @@ fn plan(base: &Plan, cells: Vec<collrules_record::plan::CellPlan>, args: &Tune, 
     Plan { cells, schedule, seed: base.seed.wrapping_add(u64::from(round) << 48), ..base.clone() }
 }
 
-fn measure(backend: &mut dyn Backend, run: &RunDir, plan: &Plan, first: u32) -> Result<(), Failure> {
-    let mut writer = run.appender()?;
-    let mut progress = Progress::new(plan);
+fn measure(measured: &mut Measured, plan: &Plan, first: u32) -> Result<(), Failure> {
+    let Measured { started, run, log, reporter, options, .. } = measured;
+    let policy = CampaignPolicy { failures: options.session.failures, stop: interrupt::flag() };
     let mut tally = Tally::default();
-    campaign::measure_from(first, backend, plan, &mut writer, &mut tally, &mut |launch, event| {
-        progress.see(launch, event);
+    reporter.begin(plan, first);
+    let backend = started.backend.as_mut();
+    campaign::measure_from(first, backend, plan, log, &policy, &mut tally, &mut |launch, notice| {
+        reporter.see(launch, notice);
     })
     .map_err(|cause| Failure::Incomplete {
         cause: Box::new(cause),

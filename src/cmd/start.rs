@@ -11,6 +11,7 @@ use collrules_runner::{Backend, RunnerError};
 
 use crate::args::Launch;
 use crate::deliver::Pins;
+use crate::interrupt;
 
 /// A backend that launches, with the survey of its system.
 pub(super) struct Started {
@@ -39,6 +40,7 @@ fn launcher(args: &Launch) -> Result<Launcher, RunnerError> {
         arguments: args.mpirun_args.clone(),
         oversubscribe: args.oversubscribe,
         patience: Duration::from_secs_f64(args.hang_timeout.0.clamp(1.0, 1e9)),
+        stop: interrupt::flag(),
     })
 }
 

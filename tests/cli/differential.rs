@@ -99,6 +99,7 @@ fn backend(mpi: &OpenMpi) -> MpiBackend {
         arguments: String::new(),
         oversubscribe: true,
         patience: Duration::from_secs(60),
+        stop: Default::default(),
     };
     MpiBackend::new(Launcher::find(&wishes).unwrap())
 }

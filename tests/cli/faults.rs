@@ -1,14 +1,13 @@
-//! Workers that do not start, die, hang or talk nonsense, and a controller that is killed: one clear message, nothing
-//! measured is lost, nothing is left running.
+//! Workers that do not start, die, hang or talk nonsense, launchers that are stopped, controllers that are killed or asked
+//! to end, disks that are full: one clear message, nothing measured is lost, nothing is left running.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Command;
 
-use crate::support::{OpenMpi, Ran, allow_root, collrules, under_each_release};
+use crate::running::{Running, kill, wait_for};
+use crate::support::{OpenMpi, Ran, bounded, collrules, under_each_release};
 
 /// A stand-in for the worker.
 fn script(directory: &Path, text: &str) -> PathBuf {
@@ -43,99 +42,252 @@ fn workers_that_do_not_do_their_job_are_named() {
     });
 }
 
-/// A campaign that runs for a while, and the number of samples that it has written.
-struct Running {
-    child: Child,
-    out: PathBuf,
+/// A worker with a fault, and a small campaign with it.
+fn measure_with_fault(mpi: &OpenMpi, scratch: &Path, fault: &str) -> (Ran, String) {
+    let worker = Path::new(env!("CARGO_BIN_EXE_collrules")).with_file_name("collrules-worker");
+    let script = script(scratch, &format!("exec {} --fault '{fault}'", worker.display()));
+    let out = scratch.join("run");
+    let arguments = "measure --ops bcast --np 4 --sizes 1K:4K --segments 1K --oversubscribe --budget 6s --launches 2 \
+                     --hang-timeout 8s --out";
+    let ran = Ran::from(mpi.collrules(arguments, &out).arg("--worker").arg(script).output().unwrap());
+    let samples = fs::read_to_string(out.join("samples.csv")).unwrap_or_default();
+    (ran, samples)
 }
 
-impl Running {
-    fn start(mpi: &OpenMpi, scratch: &Path) -> Self {
-        let out = scratch.join("run");
-        // Not under `timeout`: signals go to this process. What it may take is bounded by `wait_for`.
-        let mut command = Command::new(env!("CARGO_BIN_EXE_collrules"));
-        command.args(["tune", "--np", "2,4", "--oversubscribe", "--budget", "200s", "--out"]).arg(&out);
-        command.arg("--mpirun").arg(&mpi.mpirun);
-        allow_root(&mut command);
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        Self { child, out }
-    }
-
-    fn samples(&self) -> usize {
-        fs::read_to_string(self.out.join("samples.csv")).map_or(0, |text| text.lines().count().saturating_sub(2))
-    }
-
-    /// The processes that descend from this one, with the text of their command.
-    fn descendants(&self) -> Vec<(u32, String)> {
-        let mut parents = vec![self.child.id()];
-        let mut found = Vec::new();
-        while let Some(parent) = parents.pop() {
-            for entry in fs::read_dir("/proc").unwrap().flatten() {
-                let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
-                let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-                // The fields after the name in parentheses: state, parent.
-                let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-                if fields.split_whitespace().nth(1) == Some(&parent.to_string()) {
-                    let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-                    found.push((pid, String::from_utf8_lossy(&command).replace('\0', " ")));
-                    parents.push(pid);
+/// Whatever a candidate does, it is recorded, it alone is left out, and everything else is measured.
+#[test]
+fn candidates_that_fail_are_quarantined_and_the_campaign_goes_on() {
+    under_each_release(|mpi| {
+        for (fault, reason) in [
+            ("crash check bcast 4 2048 tuned:3/0/0/0", "its calls end the job: a rank was ended by SIGABRT"),
+            ("crash time bcast 4 * tuned:5/0/1024/0", "its calls end the job: a rank was ended by SIGABRT"),
+            ("hang time bcast 4 4096 tuned:5/0/0/0", "its calls do not end: no sign of life for 8 s"),
+            ("wrong check bcast 4 1024 tuned:6/0/0/0", "wrong result"),
+        ] {
+            let scratch = tempfile::tempdir().unwrap();
+            let (ran, samples) = measure_with_fault(mpi, scratch.path(), fault);
+            let ran = ran.exits(0);
+            let culprit = fault.split_whitespace().last().unwrap();
+            let disqualified: Vec<&str> = samples.lines().filter(|line| line.contains("disqualified")).collect();
+            assert!(!disqualified.is_empty(), "{fault}\n{}", ran.stderr);
+            for line in disqualified {
+                assert!(line.contains(&format!(",{culprit},")) && line.contains(reason), "{fault}: {line}");
+            }
+            // Every other algorithm has times in every cell.
+            for bytes in [1024, 2048, 4096] {
+                for id in (1..=9).filter(|id| !culprit.starts_with(&format!("tuned:{id}/"))) {
+                    let point = format!("bcast,4,{bytes},tuned:{id}/");
+                    let timed = |line: &&str| line.contains(&point) && line.ends_with(',');
+                    assert!(samples.lines().any(|line| timed(&line)), "{fault}: no time of {point}");
                 }
             }
         }
-        found
-    }
+    });
 }
 
-fn is_alive(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
-}
-
-fn kill(pid: u32) {
-    assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
-}
-
-#[track_caller]
-fn wait_for(what: &str, mut happens: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(90);
-    while !happens() {
-        assert!(Instant::now() < deadline, "waited too long for {what}");
-        thread::sleep(Duration::from_millis(20));
-    }
-}
-
+/// With a radix of 1, Open MPI's bcast knomial builds its tree for ever (4.1.4 and 5.0.11).
 #[test]
-fn when_a_worker_dies_what_was_measured_is_kept() {
+fn a_candidate_that_hangs_inside_open_mpi_is_left_out_of_the_rules() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
-        let run = Running::start(mpi, scratch.path());
-        wait_for("samples", || run.samples() > 300);
-        let workers = run.descendants();
-        let victim = workers.iter().find(|(_, command)| {
-            command.starts_with('/') && command.contains("collrules-worker ") && !command.contains("-np")
-        });
-        kill(victim.unwrap_or_else(|| panic!("no worker among {workers:?}")).0);
-        let out = run.out.clone();
-        let ran = Ran::from(run.child.wait_with_output().unwrap()).exits(5);
-        ran.complains("the MPI job ended too early");
-        ran.complains("cells were measured before that and are kept in");
-        ran.complains("collrules analyze");
-        collrules("analyze", &out).exits(0);
+        let out = scratch.path().join("run");
+        let arguments = "tune --ops bcast --np 4 --sizes 2K --oversubscribe --budget 6s --launches 2 --hang-timeout 8s \
+                         --out";
+        let mut command = mpi.collrules(arguments, &out);
+        command.args(["--mpirun-args", "--mca coll_tuned_bcast_algorithm_knomial_radix 1"]);
+        Ran::from(command.output().unwrap()).exits(0).says("The bcast candidate knomial (7/0/0/0) failed on 4 ranks");
+    });
+}
+
+/// A launcher that does not listen, and has children that don't either.
+#[test]
+fn a_launcher_that_ignores_the_end_is_killed_with_all_its_processes() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let pids = scratch.path().join("pids");
+        let text = format!(
+            "[ \"$1\" = --version ] && exec {} --version\ntrap '' TERM HUP INT\n\
+             sh -c 'echo $$ >>{pids}; while :; do sleep 1; done' &\necho $$ >>{pids}; while :; do sleep 1; done",
+            mpi.mpirun.display(),
+            pids = pids.display(),
+        );
+        let launcher = script(scratch.path(), &text);
+        let mut command = bounded();
+        command.args(["tune", "--np", "2", "--hang-timeout", "1s", "--out"]).arg(scratch.path().join("run"));
+        let ran = Ran::from(command.arg("--mpirun").arg(launcher).output().unwrap()).exits(5);
+        ran.complains("said nothing for 1 s");
+        let pids = fs::read_to_string(pids).unwrap();
+        assert_eq!(pids.lines().count(), 2);
+        for pid in pids.lines() {
+            assert!(!Path::new("/proc").join(pid).exists(), "{pid} is left");
+        }
     });
 }
 
 #[test]
-fn when_the_controller_dies_the_job_ends_and_the_samples_stay() {
+fn a_builtin_that_fails_costs_its_cell_alone() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
-        let mut run = Running::start(mpi, scratch.path());
+        let (ran, samples) = measure_with_fault(mpi, scratch.path(), "exit time bcast 4 2048 builtin");
+        ran.exits(0);
+        let disqualified: Vec<&str> = samples.lines().filter(|line| line.contains("disqualified")).collect();
+        assert_eq!(disqualified.len(), 1, "{disqualified:?}");
+        assert!(disqualified[0].contains("bcast,4,2048,builtin,"), "{}", disqualified[0]);
+        assert!(samples.contains("bcast,4,1024,builtin,") && samples.contains("bcast,4,4096,builtin,"));
+    });
+}
+
+#[test]
+fn when_a_rank_or_mpirun_dies_or_stops_the_campaign_goes_on_by_itself() {
+    under_each_release(|mpi| {
+        for (signal, launcher) in [("KILL", false), ("SEGV", false), ("STOP", true), ("KILL", true)] {
+            let scratch = tempfile::tempdir().unwrap();
+            let mut run = Running::start(mpi, scratch.path(), 1);
+            wait_for("samples", || run.samples() > 100);
+            let before = run.text();
+            let jobs = run.descendants();
+            let victim = if launcher { run.launcher() } else { run.rank() };
+            kill(victim.expect("there is a job"), signal);
+            wait_for("more samples in another launch", || {
+                !run.is_running() || run.text().lines().any(|line| line.starts_with("1,"))
+            });
+            run.complete();
+            assert!(run.text().starts_with(&before), "something was lost");
+            run.check_samples();
+            wait_for("the end of the first job", || !jobs.iter().any(|process| process.is_alive()));
+        }
+    });
+}
+
+#[test]
+fn when_the_controller_dies_the_job_ends_and_the_run_is_gone_on_with() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut run = Running::start(mpi, scratch.path(), 2);
         wait_for("samples", || run.samples() > 100);
         let jobs = run.descendants();
         assert!(jobs.len() >= 3, "{jobs:?}");
-        kill(run.child.id());
-        run.child.wait().unwrap();
-        wait_for("the end of the job", || !jobs.iter().any(|(pid, _)| is_alive(*pid)));
-        assert!(run.samples() >= 100);
-        collrules("analyze", &run.out).exits(0);
+        kill(run.pid(), "KILL");
+        run.wait();
+        wait_for("the end of the job", || !jobs.iter().any(|process| process.is_alive()));
+        let before = run.text();
+        assert!(run.samples() > 100);
+        // A line that was cut in the middle goes, and no other.
+        fs::write(run.out.join("samples.csv"), format!("{before}0,9,1,bca")).unwrap();
+        run.resume();
+        run.complete();
+        assert!(run.text().starts_with(&before), "something was lost");
+        run.check_samples();
+        // All of it is done: another session has nothing to measure, and the rest makes rules of it.
+        let measured = run.text();
+        Ran::from(run.collrules("tune").output().unwrap()).exits(0).says("Files:");
+        assert_eq!(run.text(), measured);
     });
+}
+
+#[test]
+fn who_asks_for_the_end_gets_it_in_order() {
+    under_each_release(|mpi| {
+        for signal in ["INT", "TERM"] {
+            let scratch = tempfile::tempdir().unwrap();
+            let mut run = Running::start(mpi, scratch.path(), 3);
+            wait_for("samples", || run.samples() > 100);
+            let jobs = run.descendants();
+            kill(run.pid(), signal);
+            let ran = run.wait().exits(5);
+            ran.complains("interrupted");
+            ran.complains("samples of");
+            ran.complains(&format!("`collrules measure --resume {}` goes on", run.out.display()));
+            assert!(!jobs.iter().any(|process| process.is_alive()), "{jobs:?}");
+            let mut names: Vec<_> = fs::read_dir(&run.out)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            assert_eq!(names, ["launches.jsonl", "manifest.json", "samples.csv"]);
+            collrules("analyze", &run.out).exits(0);
+        }
+    });
+}
+
+#[test]
+fn two_controllers_do_not_share_a_directory() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut run = Running::start(mpi, scratch.path(), 4);
+        wait_for("samples", || run.samples() > 10);
+        let ran = Ran::from(run.collrules("measure").output().unwrap()).exits(6);
+        ran.complains("another collrules is measuring into");
+        assert!(run.is_running());
+        kill(run.pid(), "KILL");
+        run.wait();
+        // The lock of who is gone does not block.
+        run.resume();
+        run.complete();
+        run.check_samples();
+    });
+}
+
+#[test]
+fn another_system_does_not_go_on_with_a_run() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut run = Running::start(mpi, scratch.path(), 5);
+        wait_for("samples", || run.samples() > 10);
+        kill(run.pid(), "TERM");
+        run.wait().exits(5);
+        let manifest = fs::read_to_string(run.out.join("manifest.json")).unwrap();
+        let other = manifest.replace(&format!("\"version\": \"{}\"", mpi.version), "\"version\": \"5.0.99\"");
+        assert_ne!(manifest, other);
+        fs::write(run.out.join("manifest.json"), other).unwrap();
+        let ran = Ran::from(run.collrules("measure").output().unwrap()).exits(4);
+        ran.complains(&format!("Open MPI: 5.0.99 then, {} now", mpi.version));
+        ran.complains("--out");
+        fs::write(run.out.join("manifest.json"), &manifest).unwrap();
+        let mut command = run.collrules("measure");
+        let ran = Ran::from(command.env("OMPI_MCA_coll_basic_priority", "11").output().unwrap()).exits(4);
+        ran.complains("settings that the rules need: none then, coll_basic_priority=11 now");
+        let ran = Ran::from(run.collrules("measure").args(["--np", "3"]).output().unwrap()).exits(2);
+        ran.complains("--np was decided when the run began");
+    });
+}
+
+/// A limit on the size of files fails as a full disk does: some bytes are taken, the rest is refused.
+#[test]
+fn a_full_disk_loses_nothing_that_was_written() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("run");
+    let limited = format!(
+        "ulimit -f 64; exec {} measure --simulate --np 4,8 --out {}",
+        env!("CARGO_BIN_EXE_collrules"),
+        out.display()
+    );
+    let ran = Ran::from(Command::new("bash").args(["-c", &limited]).output().unwrap()).exits(5);
+    ran.complains("samples.csv: File too large");
+    ran.complains("the samples written before are safe");
+    ran.complains("measure --resume");
+    let before = fs::read_to_string(out.join("samples.csv")).unwrap();
+    assert!(before.len() > 32 << 10 && before.ends_with('\n'), "{}", before.len());
+    let mut command = bounded();
+    Ran::from(command.args(["tune", "--resume"]).arg(&out).output().unwrap()).exits(0).says("To switch it on");
+    assert!(fs::read_to_string(out.join("samples.csv")).unwrap().starts_with(&before));
+}
+
+#[test]
+fn programs_can_follow_and_plans_can_be_listed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("run");
+    let ran = collrules("tune --simulate --np 4 --ops bcast --sizes 1K:64K --json --out", &out).exits(0);
+    let events: Vec<serde_json::Value> =
+        ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect();
+    let named = |name: &str| events.iter().filter(|event| event["event"] == name).count();
+    assert_eq!((events[0]["event"].as_str(), events[0]["cells"].as_u64()), (Some("started"), Some(7)));
+    assert_eq!((named("launch"), named("launch_ended"), named("measured"), named("concluded")), (3, 3, 1, 1));
+    let visited = events.iter().find(|event| event["event"] == "visited").unwrap();
+    for field in ["launch", "collective", "comm_size", "message_bytes", "visit", "rounds", "done", "left_s"] {
+        assert!(!visited[field].is_null(), "{field} is not in {visited}");
+    }
+    let plan =
+        |arguments: &str| Ran::from(bounded().args(arguments.split_whitespace()).output().unwrap()).exits(0).stdout;
+    assert_eq!(plan("plan --simulate --np 4"), plan("tune --simulate --np 4 --dry-run"));
 }

@@ -17,7 +17,11 @@ mod differential;
 #[cfg(feature = "mpi")]
 mod faults;
 #[cfg(feature = "mpi")]
+mod kills;
+#[cfg(feature = "mpi")]
 mod obeyed;
+#[cfg(feature = "mpi")]
+mod running;
 #[cfg(feature = "mpi")]
 mod tuned;
 #[cfg(feature = "mpi")]

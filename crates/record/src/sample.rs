@@ -150,3 +150,22 @@ impl From<&Row> for WireRow {
         }
     }
 }
+
+impl TryFrom<WireRow> for Row {
+    type Error = String;
+
+    fn try_from(wire: WireRow) -> Result<Self, String> {
+        let WireRow { launch, visit, round, candidate, max_s, min_s, mean_s, ended, .. } = wire;
+        let cell = Cell { collective: wire.collective, ranks: wire.comm_size, bytes: wire.message_bytes };
+        match (visit, round, max_s, min_s, mean_s, ended) {
+            (Some(visit), Some(round), Some(max), Some(min), Some(mean), None) => {
+                Ok(Self::Sample(Sample { launch, visit, round, cell, candidate, max, min, mean }))
+            }
+            (.., Some(ended)) => {
+                let ended = ended.parse().map_err(|error: BadEnded| error.to_string())?;
+                Ok(Self::Ended(EndedPoint { launch, cell, candidate, ended }))
+            }
+            _ => Err(format!("a row of {candidate} in {cell} (launch {launch}) is neither a timing nor an end")),
+        }
+    }
+}

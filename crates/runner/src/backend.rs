@@ -29,6 +29,14 @@ pub trait Backend {
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError>;
 
+    /// Calls the candidates of a plan cell by cell in one launch, and reports where it is, but no times
+    /// ([`trial::run`](crate::trial::run)).
+    fn trial(
+        &mut self,
+        plan: &Plan,
+        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+    ) -> Result<(), RunnerError>;
+
     /// Makes calls in one launch that has loaded this rules file, and returns one outcome per call.
     fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<Outcome>, RunnerError>;
 

@@ -57,6 +57,9 @@ pub fn run<X: Executor>(plan: &Plan, executor: &mut X, report: &mut dyn FnMut(Ev
                 for (candidate, why) in dropped {
                     report(Event::Dropped { cell, candidate, why });
                 }
+                if scheduler.is_finished(cell) {
+                    report(Event::Finished { cell });
+                }
             }
             Step::Stop(why) => {
                 report(Event::Measured { why });

@@ -57,6 +57,8 @@ pub enum RunnerError {
         doing: String,
         /// The last lines that the job printed.
         output: String,
+        /// Whether it was ended by a signal that programs do not bring upon themselves.
+        outside: bool,
     },
     /// The job said nothing for too long and was ended.
     #[error(
@@ -72,6 +74,17 @@ pub enum RunnerError {
         /// The last lines that the job printed.
         output: String,
     },
+    /// Too many launches failed.
+    #[error("{failures} launches failed; the last one: {last}")]
+    GaveUp {
+        /// How many of them were not explained by a candidate.
+        failures: u32,
+        /// The last failure.
+        last: Box<RunnerError>,
+    },
+    /// Somebody asked for the end.
+    #[error("interrupted")]
+    Interrupted,
     /// The worker gave up, for its own reason.
     #[error("the worker cannot go on: {0}")]
     WorkerFailed(String),
@@ -175,6 +188,25 @@ pub enum RunnerError {
     /// The environment's own arguments are malformed.
     #[error("--mpirun-args cannot be split into words: {0}")]
     BadArguments(#[from] shell_words::ParseError),
+}
+
+impl RunnerError {
+    /// Whether the job failed, so that another launch may do better. Otherwise it is the environment, or ourselves.
+    pub fn is_of_job(&self) -> bool {
+        matches!(
+            self,
+            Self::WorkerDidNotStart { .. }
+                | Self::JobDied { .. }
+                | Self::JobHung { .. }
+                | Self::WorkerFailed(_)
+                | Self::BadEvent { .. }
+        )
+    }
+
+    /// Whether something outside of the job ended it.
+    pub fn came_from_outside(&self) -> bool {
+        matches!(self, Self::JobDied { outside: true, .. })
+    }
 }
 
 /// The job's last words, set off from the message.

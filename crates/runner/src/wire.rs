@@ -37,6 +37,8 @@ pub enum Task {
     Measure(Plan),
     /// Time calls one after the other.
     Benchmark(Benchmark),
+    /// Call the candidates of a plan cell by cell, in order, and report where, but no times.
+    Trial(Plan),
     /// Make these calls once each and report what they return.
     Probe(Vec<Call>),
     /// Make these calls once on a communicator without each of these lists of components, and report what they return.
@@ -157,6 +159,11 @@ pub enum Event {
         candidate: usize,
         /// Why.
         why: String,
+    },
+    /// A cell has all the samples that the schedule wants of it in this launch.
+    Finished {
+        /// The cell.
+        cell: usize,
     },
     /// Measuring is over.
     Measured {

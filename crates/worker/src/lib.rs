@@ -6,6 +6,7 @@
 //! | module | job |
 //! |---|---|
 //! | `ffi` | the raw MPI calls whose return codes matter, and `MPI_T`; the only unsafe code of collrules |
+//! | `faults` | failing on purpose, for tests of what happens then |
 //! | `control` | commands and answers between rank 0 and the others, asleep while waiting |
 //! | `clock` | a clock that all ranks share |
 //! | `sync` | bringing ranks together before every timed call |
@@ -23,6 +24,7 @@ mod benchmark;
 mod clock;
 mod communicators;
 mod control;
+mod faults;
 mod ffi;
 mod harness;
 mod measure;
@@ -34,12 +36,15 @@ mod sync;
 mod turns;
 
 use std::io::{self, BufRead, Write};
+use std::os::unix::process::parent_id;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use collrules_runner::wire::{Event, Job, MARK, PROTOCOL, Task};
 use mpi::topology::Communicator;
 
 use crate::control::Control;
+use crate::faults::Faults;
 use crate::ffi::Tools;
 
 /// What can end the worker early; the text goes to the controller.
@@ -61,6 +66,14 @@ enum WorkerError {
 
 /// The program. Ends with failure only where MPI cannot be started; other errors are told to the controller.
 pub fn run() -> ExitCode {
+    let faults = match Faults::of_arguments(std::env::args().skip(1)) {
+        Ok(faults) => faults,
+        Err(why) => {
+            let _ = writeln!(io::stderr(), "collrules-worker: {why}");
+            return ExitCode::FAILURE;
+        }
+    };
+    leave_with_launcher();
     let Some(universe) = mpi::initialize() else {
         let _ = writeln!(io::stderr(), "collrules-worker: MPI cannot be initialised");
         return ExitCode::FAILURE;
@@ -72,8 +85,9 @@ pub fn run() -> ExitCode {
         let control = communicators::laid_out(control, layout);
         let result = Tools::start().map_err(WorkerError::from).and_then(|tools| match task {
             Task::Survey => survey::run(&control, &tools),
-            Task::Measure(plan) => measure::run(&control, &tools, &plan),
             Task::Benchmark(benchmark) => benchmark::run(&control, &tools, &benchmark),
+            Task::Measure(plan) => measure::run(&control, &tools, &plan, &faults, measure::Way::Timed),
+            Task::Trial(plan) => measure::run(&control, &tools, &plan, &faults, measure::Way::Trial),
             Task::Probe(calls) => probe::run(&control, &calls),
             Task::Serving { calls, without } => probe::serving(&control, &calls, &without),
         });
@@ -121,6 +135,22 @@ fn leave_with_controller() {
         // Nothing more is ever sent, so this returns at the end of the stream or on an error.
         let _ = io::stdin().lock().read_line(&mut rest);
         let _ = writeln!(io::stderr(), "collrules-worker: the controller is gone");
+        std::process::abort();
+    });
+}
+
+/// How often a rank looks whether its launcher is still there: seldom enough to cost nothing.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Ends this rank when the daemon that started it is gone, which shows by another parent. Ranks that wait in a call for
+/// others that are gone would otherwise keep their processors busy for ever.
+fn leave_with_launcher() {
+    let launcher = parent_id();
+    std::thread::spawn(move || {
+        while parent_id() == launcher {
+            std::thread::sleep(LOOK);
+        }
+        let _ = writeln!(io::stderr(), "collrules-worker: the launcher is gone");
         std::process::abort();
     });
 }

@@ -10,6 +10,7 @@ use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Plan};
 use collrules_runner::engine::{self, Executor, Opened};
 use collrules_runner::schedule::Visit;
+use collrules_runner::trial;
 use collrules_runner::wire::{Event, Timing};
 use mpi::collective::{CommunicatorCollectives, Root, SystemOperation};
 use mpi::topology::Communicator;
@@ -22,6 +23,7 @@ use crate::clock::hierarchy::CommonClock;
 use crate::clock::{now, seconds};
 use crate::communicators::Communicators;
 use crate::control::Control;
+use crate::faults::{Faults, Phase};
 use crate::ffi::Tools;
 use crate::harness;
 use crate::operation::Operation;
@@ -53,8 +55,17 @@ enum Command {
     Stop,
 }
 
-/// Measures a plan.
-pub(crate) fn run(control: &Control, tools: &Tools, plan: &Plan) -> Result<(), WorkerError> {
+/// What is done with a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// It is measured.
+    Timed,
+    /// Its candidates are called to see whether the job survives it.
+    Trial,
+}
+
+/// Measures a plan, or tries it.
+pub(crate) fn run(control: &Control, tools: &Tools, plan: &Plan, faults: &Faults, way: Way) -> Result<(), WorkerError> {
     let start = now();
     let clock = CommonClock::set_up(control, plan.schedule.separate_clocks);
     let harness = harness::measure(control, &clock);
@@ -63,6 +74,7 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &Plan) -> Result<(), W
         plan,
         control,
         rank: control.rank(),
+        faults,
         communicators: Communicators::new(control, tools, plan),
         synchroniser: Synchroniser::new(plan.schedule.sync, tolerance),
         clock,
@@ -78,7 +90,10 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &Plan) -> Result<(), W
         if plan.schedule.sync == SyncMethod::RoundTime {
             root.check_clock();
         }
-        engine::run(plan, &mut root, &mut |event| emit(&event))?;
+        match way {
+            Way::Timed => engine::run(plan, &mut root, &mut |event| emit(&event))?,
+            Way::Trial => trial::run(plan, &mut root, &mut |event| emit(&event))?,
+        }
         control.broadcast(Some(Command::Stop));
         let end = root.member.end();
         emit(&Event::Clock(ClockFact::End(end)));
@@ -173,6 +188,7 @@ struct Member<'a> {
     control: &'a Control,
     rank: u32,
     communicators: Communicators<'a>,
+    faults: &'a Faults,
     synchroniser: Synchroniser,
     clock: CommonClock,
     /// Complete on rank 0, which takes part in everything.
@@ -197,7 +213,9 @@ impl Member<'_> {
             let comm = self.communicators.candidate(cell, *candidate);
             let salt = (index as u64) << 32 | place as u64;
             // Negative: wrong data; zero: right; positive: an MPI error class.
-            let mine = operation.checked_call(comm, salt).map_or_else(|class| class, |right| -i32::from(!right));
+            let spoilt = self.faults.strike(Phase::Check, self.rank, cell, *candidate);
+            let mine =
+                operation.checked_call(comm, salt).map_or_else(|class| class, |right| -i32::from(!right || spoilt));
             let (mut least, mut most) = (0, 0);
             base.all_reduce_into(&mine, &mut least, SystemOperation::min());
             base.all_reduce_into(&mine, &mut most, SystemOperation::max());
@@ -316,6 +334,9 @@ impl Member<'_> {
         let base = self.communicators.base(cell);
         // Looked up before, since it takes time.
         let comms: Vec<_> = candidates.iter().map(|candidate| self.communicators.candidate(cell, *candidate)).collect();
+        for candidate in candidates {
+            self.faults.strike(Phase::Time, self.rank, cell, *candidate);
+        }
         let begin = || self.synchroniser.begin(base, &self.clock);
         let end = || self.synchroniser.end(&self.clock);
         turns(comms.len(), begin, |place| operation.call(comms[place]), end, taken).map_err(|(place, class)| {

@@ -59,6 +59,22 @@ pub enum RunDirError {
         /// What the system says.
         cause: String,
     },
+    /// Another process writes to it.
+    #[error("another collrules is measuring into {}; wait for it, or end it first", path.display())]
+    Busy {
+        /// The samples file.
+        path: PathBuf,
+    },
+    /// It lacks what a resumed campaign has to know.
+    #[error(
+        "{} has samples but no launches.jsonl, so that nobody can tell what is left to measure; \
+         measure into a new directory with --out",
+        path.display()
+    )]
+    NotResumable {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The manifest does not say what it should.
     #[error("{} is damaged or no manifest: {cause}", path.display())]
     BadManifest {

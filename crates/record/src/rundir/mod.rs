@@ -2,6 +2,8 @@
 
 mod clock;
 mod error;
+mod journal;
+mod log;
 mod samples;
 #[cfg(test)]
 mod tests;
@@ -16,6 +18,8 @@ use serde::Deserialize;
 use crate::manifest::{self, FormatVersion, Manifest};
 
 pub use error::RunDirError;
+pub use journal::Entry;
+pub use log::RunLog;
 pub use samples::{SampleWriter, SamplesText};
 
 /// Where the numbers come from.
@@ -24,6 +28,8 @@ pub const MANIFEST: &str = "manifest.json";
 pub const SAMPLES: &str = "samples.csv";
 /// What is known about clocks and harness.
 pub const CLOCK: &str = "clock.jsonl";
+/// What the samples do not say of the launches.
+pub const LAUNCHES: &str = "launches.jsonl";
 /// What the analysis concluded.
 pub const FINDINGS: &str = "findings.json";
 /// The rules that Open MPI reads.
@@ -52,10 +58,11 @@ pub fn refinement(round: u32) -> String {
 }
 
 /// All files of a run directory that have one name.
-pub const FILES: [&str; 13] = [
+pub const FILES: [&str; 14] = [
     MANIFEST,
     SAMPLES,
     CLOCK,
+    LAUNCHES,
     FINDINGS,
     RULES,
     UNPROVEN,
@@ -180,6 +187,28 @@ impl RunDir {
         SampleWriter::open(self.file(SAMPLES))
     }
 
+    /// Opens what a campaign writes, for this process alone, to begin or to go on. Makes what an interruption kept from
+    /// being made.
+    pub fn log(&self) -> Result<RunLog, RunDirError> {
+        let path = self.file(SAMPLES);
+        match File::create_new(&path) {
+            Ok(mut samples) => samples.write_all(samples::head().as_bytes()),
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(cause) => Err(cause),
+        }
+        .map_err(|cause| RunDirError::Append { path, cause: cause.to_string() })?;
+        RunLog::open(self)
+    }
+
+    /// Removes temporary files that a killed process left behind. Only for who holds the log.
+    fn sweep(&self) {
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(TEMPORARY)) {
+            // Nothing depends on it.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+
     /// Writes a derived file, or replaces it, whole or not at all.
     pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, RunDirError> {
         let path = self.file(name);
@@ -202,9 +231,13 @@ impl RunDir {
         if samples.text.lines().count() > samples::HEAD_LINES {
             return Ok(());
         }
-        for name in [SAMPLES, MANIFEST] {
-            let path = self.file(name);
-            fs::remove_file(&path).map_err(|cause| RunDirError::Write { path, cause: cause_of(&cause) })?;
+        for path in [SAMPLES, LAUNCHES, MANIFEST].map(|name| self.file(name)) {
+            match fs::remove_file(&path) {
+                Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                    return Err(RunDirError::Write { path, cause: cause_of(&cause) });
+                }
+                _ => {}
+            }
         }
         // Fails where something else is in it.
         let _ = fs::remove_dir(&self.path);
@@ -212,12 +245,15 @@ impl RunDir {
     }
 }
 
+/// What the names of our temporary files begin with.
+const TEMPORARY: &str = ".collrules-";
+
 /// A complete file in a directory that has no name of its own yet.
 fn whole_file(directory: &Path, text: &str) -> io::Result<tempfile::NamedTempFile> {
     // Others read these files too, on a cluster everybody: what the umask allows, not the private mode of a
     // temporary file.
     let mode = Permissions::from_mode(0o666);
-    let mut file = tempfile::Builder::new().prefix(".collrules-").permissions(mode).tempfile_in(directory)?;
+    let mut file = tempfile::Builder::new().prefix(TEMPORARY).permissions(mode).tempfile_in(directory)?;
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
     Ok(file)

@@ -1,6 +1,6 @@
 //! The samples file: whole lines only, whenever the writer was interrupted.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -35,6 +35,17 @@ impl SamplesText {
         Self::of(path, bytes)
     }
 
+    /// The rows, in the order in which they were written. `path` is named in errors.
+    pub(super) fn rows(&self, path: &Path) -> Result<Vec<Row>, RunDirError> {
+        let body = self.text.split_once('\n').map_or("", |(_, body)| body);
+        let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(body.as_bytes());
+        let bad = |cause: String| RunDirError::BadSamples { path: path.to_owned(), cause };
+        let rows = reader.deserialize().map(|row: Result<WireRow, csv::Error>| {
+            row.map_err(|error| error.to_string()).and_then(Row::try_from).map_err(bad)
+        });
+        rows.collect()
+    }
+
     fn of(path: &Path, mut bytes: Vec<u8>) -> Result<Self, RunDirError> {
         let whole = whole_lines(&bytes);
         let torn = whole < bytes.len();
@@ -61,7 +72,7 @@ fn format_of(line: &str) -> Option<FormatVersion> {
 }
 
 /// The length without an incomplete last line. No value holds a line break, so every line break ends a row.
-fn whole_lines(bytes: &[u8]) -> usize {
+pub(super) fn whole_lines(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |place| place + 1)
 }
 
@@ -72,12 +83,21 @@ pub struct SampleWriter {
     pub(super) path: PathBuf,
     /// The length of what is safe.
     pub(super) length: u64,
+    /// Whether the file system keeps other writers out.
+    pub(super) locked: bool,
 }
 
 impl SampleWriter {
     pub(super) fn open(path: PathBuf) -> Result<Self, RunDirError> {
         let failed = |cause: io::Error| RunDirError::Append { path: path.clone(), cause: cause.to_string() };
         let mut file = OpenOptions::new().read(true).append(true).open(&path).map_err(failed)?;
+        // Given free by the system with the last handle, so that no lock outlives its process.
+        let locked = match file.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => return Err(RunDirError::Busy { path }),
+            // Some shared file systems have no locks.
+            Err(TryLockError::Error(_)) => false,
+        };
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
         let mut length = whole_lines(&bytes);
@@ -94,7 +114,7 @@ impl SampleWriter {
             let cause = "another version of collrules wrote it; measure into a new directory".to_owned();
             return Err(RunDirError::Append { path, cause });
         }
-        Ok(Self { file, path, length: length as u64 })
+        Ok(Self { file, path, length: length as u64, locked })
     }
 
     /// Adds rows, all at once, so that an interruption tears at most the last of them.

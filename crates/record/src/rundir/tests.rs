@@ -198,7 +198,7 @@ fn samples_before_a_failed_write_are_safe() {
     // Writing to a file that was opened for reading fails as a full disk does.
     let file = File::open(run.file(SAMPLES)).expect("opens");
     let length = file.metadata().expect("is there").len();
-    let mut writer = SampleWriter { file, path: run.file(SAMPLES), length };
+    let mut writer = SampleWriter { file, path: run.file(SAMPLES), length, locked: false };
     let error = writer.append(&[sample(6)]).expect_err("fails").to_string();
     assert!(error.contains("samples.csv: ") && error.ends_with("; the samples written before are safe"), "{error}");
     assert_eq!(run.samples().expect("reads"), SamplesText { text: format!("{HEAD}{SAMPLE}"), torn: false });

@@ -144,7 +144,7 @@ mod tests {
         let mut history = History::new(plan);
         let mut total = 0.0;
         for number in 0..plan.launches {
-            let launch = history.next(number, Seconds(total)).unwrap();
+            let launch = history.next(number, Seconds(total), |_, _| true).unwrap();
             let mut last = 0.0;
             cluster
                 .measure(&launch, &mut |event| {
@@ -152,8 +152,8 @@ mod tests {
                         last = at;
                     }
                     history.watch(&event);
-                    let of = crate::campaign::Launch { number, plan: &launch };
-                    history.see(&crate::campaign::rows(&of, &event));
+                    let of = crate::campaign::Launch { number, series: number, planned: number, plan: &launch };
+                    history.see(&crate::campaign::rows::of(&of, &event));
                     Ok(())
                 })
                 .unwrap();

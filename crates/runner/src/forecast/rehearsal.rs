@@ -66,13 +66,13 @@ pub(crate) fn rehearse(plan: &Plan, costs: &BTreeMap<Cell, CellCost>, setup: f64
     for number in 0..plan.launches {
         // Starting takes what the plan expects it to take.
         let elapsed = rehearsal.launches.iter().map(|seconds| seconds + plan.schedule.startup.0).sum();
-        let Some(plan) = history.next(number, Seconds(elapsed)) else { break };
-        let launch = Launch { number, plan: &plan };
+        let Some(plan) = history.next(number, Seconds(elapsed), |_, _| true) else { break };
+        let launch = Launch { number, series: number, planned: number, plan: &plan };
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(u64::from(number));
         let mut player = Player { plan: &plan, costs, rng, clock: setup, launch: BTreeMap::new() };
         let Ok(()) = engine::run(&plan, &mut player, &mut |event| {
-            let rows = campaign::rows(&launch, &event);
+            let rows = campaign::rows::of(&launch, &event);
             history.see(&rows);
             history.watch(&event);
             rehearsal.rows.extend(rows);

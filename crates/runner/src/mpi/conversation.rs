@@ -2,19 +2,24 @@
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-
+use super::processes;
+use super::running::{GRACE, Running, came_from_outside, described};
 use crate::error::RunnerError;
 use crate::wire::{Event, Job, MARK};
 
-/// How long a job may take to end after it was done, or was told to end.
-const GRACE: Duration = Duration::from_secs(15);
+/// How often a silent job is looked after.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// How long to wait for a sign of life beyond all patience: whoever was stopped and continued finds its time over
+/// before it has read what came meanwhile.
+const SECOND_LOOK: Duration = Duration::from_secs(1);
 
 /// How many of the job's own last lines go with an error.
 const KEPT_LINES: usize = 12;
@@ -24,18 +29,22 @@ enum Line {
     Err(String),
 }
 
-/// Runs the job. `react` sees each event and says what the job is doing now; its errors end the job.
+/// Runs the job. `react` sees each event and says what the job is doing now; its errors end the job, and so does `stop`.
+/// However this ends, no process of the job is left on this host.
 pub(super) fn hold(
     mut command: Command,
     job: &Job,
     patience: Duration,
+    stop: &AtomicBool,
     react: &mut dyn FnMut(Event) -> Result<String, RunnerError>,
 ) -> Result<(), RunnerError> {
     let job = serde_json::to_string(job).map_err(std::io::Error::other)?;
     let program = command.get_program().into();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A group of its own: what a terminal sends on Ctrl-C comes here alone, and the job is ended in order.
+    command.process_group(0);
     let child = command.spawn().map_err(|cause| RunnerError::CannotStart { program, cause })?;
-    let mut running = Running { child };
+    let mut running = Running::new(child);
 
     let (lines, received) = mpsc::channel();
     let (stdout, stderr) = (running.child.stdout.take(), running.child.stderr.take());
@@ -56,25 +65,37 @@ pub(super) fn hold(
     let mut tail = VecDeque::new();
     let mut failed = None;
     let mut done = false;
+    let mut silence = Silence::begins();
     loop {
-        let line = match received.recv_timeout(if done { GRACE } else { patience }) {
+        if stop.load(Ordering::Relaxed) {
+            running.end();
+            return Err(RunnerError::Interrupted);
+        }
+        let line = match received.recv_timeout(LOOK) {
             Ok(Line::Out(line)) => line,
             Ok(Line::Err(line)) => {
+                silence = Silence::begins();
                 keep(&mut tail, line);
                 continue;
             }
             Err(RecvTimeoutError::Disconnected) => break,
-            // What was asked for is there; the end itself may hang without harm.
-            Err(RecvTimeoutError::Timeout) if done => break,
-            Err(RecvTimeoutError::Timeout) => {
-                running.end();
-                return Err(RunnerError::JobHung {
-                    seconds: patience.as_secs(),
-                    doing: doing.unwrap_or_else(|| "starting".to_owned()),
-                    output: joined(&tail),
-                });
-            }
+            // A process that mpirun left behind may keep the pipes open.
+            Err(RecvTimeoutError::Timeout) if running.is_over() => break,
+            Err(RecvTimeoutError::Timeout) => match silence.exceeds(if done { GRACE } else { patience }) {
+                false => continue,
+                // What was asked for is there; the end itself may hang without harm.
+                true if done => break,
+                true => {
+                    running.end();
+                    return Err(RunnerError::JobHung {
+                        seconds: patience.as_secs(),
+                        doing: doing.unwrap_or_else(|| "starting".to_owned()),
+                        output: joined(&tail),
+                    });
+                }
+            },
         };
+        silence = Silence::begins();
         // Other output of the job may stand before the mark on the same line.
         let Some((before, text)) = line.split_once(MARK) else {
             keep(&mut tail, line);
@@ -87,6 +108,10 @@ pub(super) fn hold(
             line: text.chars().take(200).collect(),
             cause: error.to_string(),
         })?;
+        if running.ranks.is_empty() {
+            // All ranks run before the first event. If mpirun dies, nobody will know any more whose they were.
+            running.ranks = processes::descendants(running.pid());
+        }
         match event {
             Event::Failed { why } => failed = failed.or(Some(why)),
             Event::Bye => done = true,
@@ -98,56 +123,33 @@ pub(super) fn hold(
     }
     let status = running.wait()?;
     drop(writer);
+    let output = joined(&tail);
+    let (outside, status) = (came_from_outside(status), described(status));
     match (done, doing) {
         // An exit code other than 0 after the last event is a failure to leave; nothing measured depends on it.
-        (true, _) => Ok(()),
-        (false, None) => Err(RunnerError::WorkerDidNotStart { status: described(status), output: joined(&tail) }),
-        (false, Some(doing)) => Err(RunnerError::JobDied { status: described(status), doing, output: joined(&tail) }),
+        (true, _) => {
+            running.left = true;
+            Ok(())
+        }
+        (false, None) => Err(RunnerError::WorkerDidNotStart { status, output }),
+        (false, Some(doing)) => Err(RunnerError::JobDied { status, doing, output, outside }),
     }
 }
 
-/// A job that is ended when nobody waits for it any more, whatever happens here.
-struct Running {
-    child: Child,
+/// How long a job has said nothing.
+struct Silence {
+    since: Instant,
+    /// When patience was found to be over.
+    over: Option<Instant>,
 }
 
-impl Running {
-    /// Waits for the end, and brings it about where it does not come.
-    fn wait(&mut self) -> std::io::Result<Option<ExitStatus>> {
-        let deadline = Instant::now() + GRACE;
-        while Instant::now() < deadline {
-            if let Some(status) = self.child.try_wait()? {
-                return Ok(Some(status));
-            }
-            thread::sleep(Duration::from_millis(5));
-        }
-        self.end();
-        Ok(None)
+impl Silence {
+    fn begins() -> Self {
+        Self { since: Instant::now(), over: None }
     }
 
-    /// Asks mpirun to end its job, which takes the ranks along; kills it where it does not listen.
-    fn end(&mut self) {
-        let running = |child: &mut Child| matches!(child.try_wait(), Ok(None));
-        if !running(&mut self.child) {
-            return;
-        }
-        if let Ok(pid) = i32::try_from(self.child.id()) {
-            let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
-        }
-        let deadline = Instant::now() + GRACE;
-        while running(&mut self.child) && Instant::now() < deadline {
-            thread::sleep(Duration::from_millis(20));
-        }
-        if running(&mut self.child) {
-            let _ = self.child.kill();
-        }
-        let _ = self.child.wait();
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.end();
+    fn exceeds(&mut self, patience: Duration) -> bool {
+        self.since.elapsed() >= patience && self.over.get_or_insert_with(Instant::now).elapsed() >= SECOND_LOOK
     }
 }
 
@@ -177,8 +179,4 @@ fn keep(tail: &mut VecDeque<String>, line: String) {
 
 fn joined(tail: &VecDeque<String>) -> String {
     tail.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
-}
-
-fn described(status: Option<ExitStatus>) -> String {
-    status.map_or_else(|| "it had to be killed".to_owned(), |status| status.to_string())
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use collrules_record::units::Ranks;
@@ -29,6 +31,8 @@ pub struct Wishes {
     pub oversubscribe: bool,
     /// How long a job may say nothing.
     pub patience: Duration,
+    /// Ends whatever job there is once it is set.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// How to start a job.
@@ -40,6 +44,7 @@ pub struct Launcher {
     arguments: Vec<String>,
     oversubscribe: bool,
     patience: Duration,
+    stop: Arc<AtomicBool>,
     /// The lib directory of an Open MPI outside the system's, for the worker.
     libraries: Option<PathBuf>,
 }
@@ -60,6 +65,7 @@ impl Launcher {
             arguments: shell_words::split(&wishes.arguments)?,
             oversubscribe: wishes.oversubscribe,
             patience: wishes.patience,
+            stop: Arc::clone(&wishes.stop),
             libraries: own_libraries(&mpirun),
             mpirun,
         })
@@ -112,7 +118,7 @@ impl Launcher {
                 process.env("LD_LIBRARY_PATH", joined);
             }
         }
-        conversation::hold(process, job, self.patience, react)
+        conversation::hold(process, job, self.patience, &self.stop, react)
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod conversation;
 mod launcher;
+mod processes;
+mod running;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -95,6 +97,30 @@ impl MpiBackend {
             Ok(doing.clone())
         })
     }
+
+    /// Runs a job that goes through the cells of a plan.
+    fn run_plan(
+        &self,
+        plan: &Plan,
+        task: Task,
+        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+    ) -> Result<(), RunnerError> {
+        let rules = one_rule(plan)?.map(|text| scratch::file(&self.scratch, "rule", &text)).transpose()?;
+        let command = self.measuring_command(plan, rules.as_ref().map(|file| file.path()));
+        let mut doing = "starting to measure".to_owned();
+        self.launcher.converse(&command, &self.job(task), &mut |event| {
+            match &event {
+                Event::Checking { cell, candidate } => {
+                    let planned = &plan.cells[*cell];
+                    doing = format!("checking {} in {}", planned.candidates[*candidate], planned.cell);
+                }
+                Event::Visiting { cell } => doing = format!("timing {}", plan.cells[*cell].cell),
+                _ => {}
+            }
+            report(event)?;
+            Ok(doing.clone())
+        })
+    }
 }
 
 /// The text of a file whose one rule serves every call of a plan's collectives; none where nothing, or the builtin,
@@ -154,21 +180,15 @@ impl Backend for MpiBackend {
         plan: &Plan,
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
-        let rules = one_rule(plan)?.map(|text| scratch::file(&self.scratch, "rule", &text)).transpose()?;
-        let command = self.measuring_command(plan, rules.as_ref().map(|file| file.path()));
-        let mut doing = "starting to measure".to_owned();
-        self.launcher.converse(&command, &self.job(Task::Measure(plan.clone())), &mut |event| {
-            match &event {
-                Event::Checking { cell, candidate } => {
-                    let planned = &plan.cells[*cell];
-                    doing = format!("checking {} in {}", planned.candidates[*candidate], planned.cell);
-                }
-                Event::Visiting { cell } => doing = format!("timing {}", plan.cells[*cell].cell),
-                _ => {}
-            }
-            report(event)?;
-            Ok(doing.clone())
-        })
+        self.run_plan(plan, Task::Measure(plan.clone()), report)
+    }
+
+    fn trial(
+        &mut self,
+        plan: &Plan,
+        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+    ) -> Result<(), RunnerError> {
+        self.run_plan(plan, Task::Trial(plan.clone()), report)
     }
 
     fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<Outcome>, RunnerError> {

@@ -86,14 +86,14 @@ impl History {
         }
     }
 
-    /// Takes note that a candidate is not measured any more in a cell.
-    pub fn end(&mut self, cell: Cell, candidate: Candidate) {
-        self.ended.insert((cell, candidate));
+    /// Takes note that a launch was cut short: its time is spent, and another will go on with it.
+    pub fn cut(&mut self) {
+        self.past += std::mem::take(&mut self.current);
     }
 
-    /// Whether a candidate is still measured in a cell.
-    pub fn wants(&self, cell: Cell, candidate: Candidate) -> bool {
-        !self.ended.contains(&(cell, candidate))
+    /// Takes note of seconds that launches of an earlier session took by their own account.
+    pub fn charge(&mut self, seconds: f64) {
+        self.past += seconds;
     }
 
     /// Takes note of the time that a launch has taken.
@@ -124,8 +124,9 @@ impl History {
     }
 
     /// The plan of a launch that begins after `elapsed`; none if nothing is left to measure, or no time.
-    pub fn next(&self, launch: u32, elapsed: Seconds) -> Option<Plan> {
-        let mut plan = self.plan.for_launch(launch, |cell, candidate| self.wants(cell, candidate));
+    pub fn next(&self, launch: u32, elapsed: Seconds, wanted: impl Fn(Cell, Candidate) -> bool) -> Option<Plan> {
+        let wanted = |cell, candidate| !self.ended.contains(&(cell, candidate)) && wanted(cell, candidate);
+        let mut plan = self.plan.for_launch(launch, wanted);
         plan.cells.iter_mut().for_each(|planned| planned.effort = self.effort(planned.cell, &self.plan.schedule));
         plan.schedule = self.schedule(launch, elapsed)?;
         (!plan.cells.is_empty()).then_some(plan)

@@ -162,6 +162,11 @@ impl Scheduler {
         dropped
     }
 
+    /// Whether a cell that was just visited gets no more visits.
+    pub fn is_finished(&self, cell: usize) -> bool {
+        !self.unfinished.contains(&cell)
+    }
+
     /// Another pass over the cells that need one.
     fn fill(&mut self) {
         let unfinished: Vec<usize> = self.unfinished.iter().copied().collect();

@@ -23,6 +23,7 @@ use crate::backend::Backend;
 use crate::engine::{self, Executor, Opened};
 use crate::error::RunnerError;
 use crate::schedule::Visit;
+use crate::trial;
 use crate::wire::{Call, Event, Outcome, Timing};
 
 /// A cluster that exists in formulas only.
@@ -76,6 +77,21 @@ impl Backend for Simulation {
         let mut executor = Computed { model: &self.model, plan, clock: 0.0 };
         let mut outcome = Ok(());
         let Ok(()) = engine::run(plan, &mut executor, &mut |event| {
+            if outcome.is_ok() {
+                outcome = report(event);
+            }
+        });
+        outcome
+    }
+
+    fn trial(
+        &mut self,
+        plan: &Plan,
+        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+    ) -> Result<(), RunnerError> {
+        let mut executor = Computed { model: &self.model, plan, clock: 0.0 };
+        let mut outcome = Ok(());
+        let Ok(()) = trial::run(plan, &mut executor, &mut |event| {
             if outcome.is_ok() {
                 outcome = report(event);
             }

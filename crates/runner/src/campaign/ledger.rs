@@ -1,0 +1,300 @@
+//! What is done, and what the next launch has to do. The same whether it was done in this session or an earlier one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use collrules_record::plan::Plan;
+use collrules_record::rundir::Entry;
+use collrules_record::sample::{Ended, EndedPoint, Row};
+use collrules_record::units::{Ranks, Seconds};
+use collrules_record::{Candidate, Cell};
+use collrules_rules::Collective;
+
+use super::Launch;
+use crate::schedule::history::History;
+use crate::separate::{self, Start};
+use crate::wire::Event;
+
+/// A planned launch, carried out by one launch, or by several if some were cut short.
+#[derive(Clone, Debug, Default)]
+struct Planned {
+    complete: bool,
+    /// Rounds timed, for cells with timings.
+    visited: BTreeMap<Cell, u32>,
+    /// Cells with all the timings that the schedule wants.
+    finished: BTreeSet<Cell>,
+}
+
+/// The books of a campaign.
+pub(super) struct Ledger {
+    plan: Plan,
+    /// The number of the first planned launch.
+    first: u32,
+    starts: Vec<Start>,
+    planned: Vec<Planned>,
+    /// What launches with all candidates say.
+    history: History,
+    /// The planned launch of each launch so far, also of other plans of the run.
+    launches: BTreeMap<u32, u32>,
+    dropped: BTreeSet<(Cell, Candidate)>,
+    /// Candidates that failed somewhere on communicators of a size.
+    quarantined: BTreeSet<(Collective, Ranks, Candidate)>,
+    /// Cells in which the builtin itself failed, so that nothing can be compared.
+    given_up: BTreeSet<Cell>,
+    strikes: BTreeMap<Cell, u32>,
+    samples: usize,
+    cells: BTreeSet<Cell>,
+    clock: SessionClock,
+}
+
+/// Where the time of launches with all candidates went.
+struct SessionClock {
+    begin: Instant,
+    /// When the launch under way was planned, in seconds since the beginning.
+    launched: f64,
+    /// Seconds of this session that went to launches with one candidate, which have a budget of their own.
+    apart: f64,
+    /// Seconds of earlier sessions, with the starts of their launches.
+    earlier: f64,
+}
+
+/// A launch to be made.
+pub(super) struct Next {
+    pub(super) number: u32,
+    pub(super) series: u32,
+    pub(super) planned: u32,
+    pub(super) plan: Plan,
+}
+
+impl Ledger {
+    /// The books after what the journal and the samples say; the planned launches of this plan count from `first` on.
+    pub(super) fn new(plan: &Plan, first: u32, entries: &[Entry], rows: &[Row]) -> Self {
+        let starts = separate::starts(plan);
+        let mut ledger = Self {
+            plan: plan.clone(),
+            first,
+            planned: vec![Planned::default(); starts.len()],
+            starts,
+            history: History::new(&separate::together(plan)),
+            launches: BTreeMap::new(),
+            dropped: BTreeSet::new(),
+            quarantined: BTreeSet::new(),
+            given_up: BTreeSet::new(),
+            strikes: BTreeMap::new(),
+            samples: 0,
+            cells: BTreeSet::new(),
+            clock: SessionClock { begin: Instant::now(), launched: 0.0, apart: 0.0, earlier: 0.0 },
+        };
+        // Of the times that a launch gives for itself the last one counts.
+        let mut spent: BTreeMap<u32, f64> = BTreeMap::new();
+        for entry in entries {
+            match entry {
+                Entry::Format(_) => {}
+                Entry::Begun { launch, planned, .. } => drop(ledger.launches.insert(*launch, *planned)),
+                Entry::Finished { launch, cell } => {
+                    if let Some(planned) = ledger.launches.get(launch).copied() {
+                        ledger.finish(planned, *cell);
+                    }
+                }
+                Entry::Spent { launch, seconds } => drop(spent.insert(*launch, *seconds)),
+                Entry::Ended { launch, complete, .. } => {
+                    if let Some(planned) = ledger.launches.get(launch).copied().filter(|_| *complete) {
+                        ledger.at(planned, |planned| planned.complete = true);
+                    }
+                }
+            }
+        }
+        for (launch, seconds) in spent {
+            let planned = ledger.launches.get(&launch).copied();
+            if planned.is_some_and(|planned| ledger.is_together(planned)) {
+                ledger.clock.earlier += seconds + plan.schedule.startup.0;
+                ledger.history.charge(seconds);
+            }
+        }
+        ledger.replay(rows);
+        ledger
+    }
+
+    /// Takes in the rows of earlier sessions, launch by launch.
+    fn replay(&mut self, rows: &[Row]) {
+        let place = |row: &Row| match row {
+            Row::Sample(sample) => (sample.launch, sample.cell.collective),
+            Row::Ended(point) => (point.launch, point.cell.collective),
+        };
+        let separate = self.plan.separate.collectives.clone();
+        // Numbers of series are not those of launches.
+        let launch = |row: &Row| (place(row).0, separate.contains(&place(row).1));
+        for rows in rows.chunk_by(|a, b| launch(a) == launch(b)) {
+            rows.iter().for_each(|row| self.take(row));
+            let (number, is_series) = launch(&rows[0]);
+            if is_series {
+                continue;
+            }
+            let planned = self.launches.get(&number).copied();
+            let Some(planned) = planned.filter(|planned| self.is_together(*planned)) else { continue };
+            if self.local(planned).is_some_and(|local| self.planned[local].complete) {
+                // Whom it finds beaten has a row already.
+                self.history.close(number);
+            }
+        }
+    }
+
+    fn local(&self, planned: u32) -> Option<usize> {
+        planned.checked_sub(self.first).map(|local| local as usize).filter(|local| *local < self.starts.len())
+    }
+
+    fn is_together(&self, planned: u32) -> bool {
+        self.local(planned).is_some_and(|local| matches!(self.starts[local], Start::Together { .. }))
+    }
+
+    /// Takes note of a row.
+    pub(super) fn take(&mut self, row: &Row) {
+        match row {
+            Row::Sample(sample) => {
+                self.samples += 1;
+                self.cells.insert(sample.cell);
+                // What got through is not at fault.
+                self.strikes.remove(&sample.cell);
+                if self.plan.separate.collectives.contains(&sample.cell.collective) {
+                    let alone = Start::Alone {
+                        series: sample.launch,
+                        collective: sample.cell.collective,
+                        candidate: sample.candidate,
+                    };
+                    if let Some(local) = self.starts.iter().position(|start| *start == alone) {
+                        *self.planned[local].visited.entry(sample.cell).or_default() += 1;
+                    }
+                } else if let Some(planned) = self.launches.get(&sample.launch).copied() {
+                    // The builtin is in every round.
+                    let rounds = u32::from(sample.candidate == Candidate::Builtin);
+                    self.at(planned, |planned| *planned.visited.entry(sample.cell).or_default() += rounds);
+                    if self.is_together(planned) {
+                        self.history.see(std::slice::from_ref(row));
+                    }
+                }
+            }
+            Row::Ended(point) => {
+                let (cell, candidate) = (point.cell, point.candidate);
+                match (&point.ended, candidate) {
+                    (Ended::Disqualified(_), Candidate::Builtin) => drop(self.given_up.insert(cell)),
+                    (Ended::Disqualified(_), _) => {
+                        self.quarantined.insert((cell.collective, cell.ranks, candidate));
+                    }
+                    (Ended::Dropped(_), _) => drop(self.dropped.insert((cell, candidate))),
+                }
+            }
+        }
+    }
+
+    pub(super) fn finish(&mut self, planned: u32, cell: Cell) {
+        self.at(planned, |planned| planned.finished.insert(cell));
+    }
+
+    /// Takes note of the time that a launch says it takes.
+    pub(super) fn follow(&mut self, planned: u32, event: &Event) {
+        if self.is_together(planned) {
+            self.history.watch(event);
+        }
+    }
+
+    /// Takes note that a launch is over, for whatever reason.
+    pub(super) fn spend(&mut self, planned: u32) {
+        if !self.is_together(planned) {
+            self.clock.apart += self.clock.begin.elapsed().as_secs_f64() - self.clock.launched;
+        }
+    }
+
+    /// Takes note that a launch did all that it was to do, and returns the points that it shows to be beaten.
+    pub(super) fn close(&mut self, launch: &Launch<'_>) -> Vec<EndedPoint> {
+        self.at(launch.planned, |planned| planned.complete = true);
+        let beaten = if self.is_together(launch.planned) { self.history.close(launch.series) } else { Vec::new() };
+        self.dropped.extend(beaten.iter().map(|point| (point.cell, point.candidate)));
+        beaten
+    }
+
+    /// Takes note that a launch was cut short.
+    pub(super) fn cut(&mut self, planned: u32) {
+        if self.is_together(planned) {
+            self.history.cut();
+        }
+    }
+
+    /// Counts a failure in a cell for which no candidate is to blame.
+    pub(super) fn strike(&mut self, cell: Cell) -> u32 {
+        let strikes = self.strikes.entry(cell).or_default();
+        *strikes += 1;
+        *strikes
+    }
+
+    fn at<T>(&mut self, planned: u32, change: impl FnOnce(&mut Planned) -> T) {
+        if let Some(local) = self.local(planned) {
+            change(&mut self.planned[local]);
+        }
+    }
+
+    /// Timings so far.
+    pub(super) fn samples(&self) -> usize {
+        self.samples
+    }
+
+    /// Cells with timings.
+    pub(super) fn cells(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// The next launch. From now on its number is taken.
+    pub(super) fn next(&mut self) -> Option<Next> {
+        let number = self.launches.last_key_value().map_or(0, |(last, _)| last + 1);
+        for local in 0..self.starts.len() {
+            let Some(plan) = self.left(local) else { continue };
+            let planned = self.first + local as u32;
+            let series = match self.starts[local] {
+                Start::Together { .. } => number,
+                Start::Alone { series, .. } => series,
+            };
+            self.launches.insert(number, planned);
+            self.clock.launched = self.clock.begin.elapsed().as_secs_f64();
+            return Some(Next { number, series, planned, plan });
+        }
+        None
+    }
+
+    /// What is left of a planned launch. Cells without timings get their visit in any case.
+    fn left(&self, local: usize) -> Option<Plan> {
+        let done = &self.planned[local];
+        if done.complete {
+            return None;
+        }
+        let wanted = |cell: Cell, candidate| {
+            !self.given_up.contains(&cell)
+                && !self.dropped.contains(&(cell, candidate))
+                && !self.quarantined.contains(&(cell.collective, cell.ranks, candidate))
+        };
+        let mut plan = match self.starts[local] {
+            Start::Together { launch } => self.history.next(launch, self.elapsed(), wanted)?,
+            Start::Alone { series, collective, candidate } => {
+                separate::alone(&self.plan, series, collective, candidate, wanted)?
+            }
+        };
+        let most = plan.schedule.max_rounds;
+        let has_time = plan.schedule.budget.is_none_or(|budget| budget.0 > 0.0);
+        // What one job timed of a candidate alone is not mixed with what another did.
+        let goes_on = has_time && plan.under_rule.is_none();
+        plan.cells.retain(|planned| {
+            let rounds = done.visited.get(&planned.cell);
+            let is_finished = done.finished.contains(&planned.cell) || rounds.is_some_and(|rounds| *rounds >= most);
+            rounds.is_none() || (goes_on && !is_finished)
+        });
+        if !done.visited.is_empty() {
+            // Another order than that of the launch which was cut short.
+            plan.seed = plan.seed.wrapping_add(1 << 24);
+        }
+        (!plan.cells.is_empty()).then_some(plan)
+    }
+
+    /// What launches with all candidates took so far, in all sessions, starts included.
+    fn elapsed(&self) -> Seconds {
+        let SessionClock { begin, apart, earlier, .. } = self.clock;
+        Seconds(earlier + begin.elapsed().as_secs_f64() - apart)
+    }
+}

@@ -1,0 +1,244 @@
+//! From events to rows of the run directory, launch after launch, whatever happens to the launches.
+//!
+//! | module | job |
+//! |---|---|
+//! | `ledger` | what is done, and what the next launch has to do |
+//! | `rows` | from events to rows |
+//! | `suspects` | which candidate a failed launch is to be blamed on |
+
+mod ledger;
+pub(crate) mod rows;
+mod suspects;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use collrules_record::plan::Plan;
+use collrules_record::rundir::{Entry, RunLog};
+use collrules_record::sample::{Ended, EndedPoint, Row};
+use collrules_record::{Candidate, Cell, manifest};
+
+use crate::backend::Backend;
+use crate::error::RunnerError;
+use crate::wire::Event;
+
+use ledger::{Ledger, Next};
+use suspects::{Found, Place};
+
+/// How many launches in a row may fail without bringing anything before it is taken for the system's fault.
+const FRUITLESS: u32 = 3;
+
+/// How often a cell may fail without a candidate to blame before it is left alone.
+const STRIKES: u32 = 3;
+
+/// How long measuring goes on, in seconds, before the journal hears of it: at most so much is charged wrongly.
+const SPENT_STEP: f64 = 1.0;
+
+/// What a campaign came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Timings in the run directory, those of earlier sessions included.
+    pub samples: usize,
+    /// Cells with at least one timing.
+    pub cells: usize,
+}
+
+/// What may end a campaign before its time.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// How many launches may fail before the campaign is given up.
+    pub failures: u32,
+    /// Somebody wants the campaign to end.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { failures: 20, stop: Arc::default() }
+    }
+}
+
+/// What a campaign tells while it goes on.
+#[derive(Debug)]
+pub enum Notice<'a> {
+    /// A launch begins.
+    Launching,
+    /// It reported an event; the rows of the event are written.
+    Event(&'a Event),
+    /// It failed; another one will go on with what is left.
+    Failed(&'a RunnerError),
+    /// One cell is called again, candidate by candidate, to find the one to blame.
+    Trying(Cell),
+    /// The trial passed: the failure came from elsewhere.
+    Acquitted(Cell),
+    /// A candidate is not measured any more on communicators of this size; its row is written.
+    Quarantined(&'a EndedPoint),
+}
+
+/// A launch of a campaign.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch<'a> {
+    /// Its number in the journal, from 0.
+    pub number: u32,
+    /// Its number in the samples: the same, or that of the series for launches with one candidate.
+    pub series: u32,
+    /// The planned launch that it carries out or goes on with, from 0.
+    pub planned: u32,
+    /// What it measures; events refer to the cells and candidates of this plan.
+    pub plan: &'a Plan,
+}
+
+/// Measures what is left of a plan, launch after launch, and appends every row to the run directory before the next
+/// event is looked at, so that whatever happens costs no more than the visit under way. What was clearly beaten in a
+/// launch is not measured in later ones, and what failed not on any communicator of that size.
+///
+/// A launch that fails is gone on with in another one, which has a number of its own. A candidate that makes launches
+/// fail is found out in trials, recorded as a row, and left out from then on. `watch` sees what happens.
+///
+/// The tally counts what the run directory holds, also where an error is returned.
+pub fn measure(
+    backend: &mut dyn Backend,
+    plan: &Plan,
+    log: &mut RunLog,
+    policy: &Policy,
+    tally: &mut Tally,
+    watch: &mut dyn FnMut(&Launch<'_>, &Notice<'_>),
+) -> Result<(), RunnerError> {
+    measure_from(0, backend, plan, log, policy, tally, watch)
+}
+
+/// The same for a plan that adds to a run whose other plans have this many planned launches in all.
+pub fn measure_from(
+    first: u32,
+    backend: &mut dyn Backend,
+    plan: &Plan,
+    log: &mut RunLog,
+    policy: &Policy,
+    tally: &mut Tally,
+    watch: &mut dyn FnMut(&Launch<'_>, &Notice<'_>),
+) -> Result<(), RunnerError> {
+    let (entries, past) = log.past()?;
+    let mut ledger = Ledger::new(plan, first, &entries, &past);
+    drop(past);
+    tally.samples = ledger.samples();
+    tally.cells = ledger.cells();
+    let (mut failures, mut fruitless) = (0, 0);
+    while let Some(Next { number, series, planned, plan }) = ledger.next() {
+        let launch = Launch { number, series, planned, plan: &plan };
+        log.note(&Entry::Begun { launch: number, planned, at: manifest::now() })?;
+        watch(&launch, &Notice::Launching);
+        let mut session = Session { log, ledger: &mut ledger, tally, place: Place::Elsewhere, rows: 0, clock: None };
+        let outcome = backend.measure(&plan, &mut |event| session.take(&launch, &event, policy, watch));
+        let (place, rows, spent) = (session.place, session.rows, session.spent());
+        ledger.spend(planned);
+        let over = |complete, why: String| {
+            // The first line says it; the job's own words follow.
+            let why = why.lines().next().unwrap_or_default().to_owned();
+            Entry::Ended { launch: number, complete, why }
+        };
+        log.note(&Entry::Spent { launch: number, seconds: spent })?;
+        let error = match outcome {
+            Ok(()) => {
+                let beaten: Vec<Row> = ledger.close(&launch).into_iter().map(Row::Ended).collect();
+                log.append(&beaten)?;
+                log.note(&over(true, "done".to_owned()))?;
+                fruitless = 0;
+                continue;
+            }
+            Err(error) if !error.is_of_job() => {
+                // What hinders writing may hinder this as well, and the cause is what matters.
+                let _ = log.note(&over(false, error.to_string()));
+                return Err(error);
+            }
+            Err(error) => error,
+        };
+        ledger.cut(planned);
+        log.note(&over(false, error.to_string()))?;
+        watch(&launch, &Notice::Failed(&error));
+        failures += 1;
+        fruitless = if rows > 0 { 0 } else { fruitless + 1 };
+        match suspects::find(backend, &launch, &place, &error, policy, watch)? {
+            Found::Culprit { cell, candidate, why } => {
+                let point = EndedPoint { launch: series, cell, candidate, ended: Ended::Disqualified(why) };
+                ledger.take(&Row::Ended(point.clone()));
+                log.append(&[Row::Ended(point.clone())])?;
+                watch(&launch, &Notice::Quarantined(&point));
+                // Something was learnt, and there are only so many candidates.
+                (failures, fruitless) = (failures - 1, 0);
+            }
+            Found::Nobody { cell: Some(cell) } if ledger.strike(cell) >= STRIKES => {
+                let why = format!("{STRIKES} launches failed in this cell, and no candidate is to blame: {error}");
+                let (candidate, ended) = (Candidate::Builtin, Ended::Disqualified(why));
+                let point = EndedPoint { launch: series, cell, candidate, ended };
+                ledger.take(&Row::Ended(point.clone()));
+                log.append(&[Row::Ended(point.clone())])?;
+                watch(&launch, &Notice::Quarantined(&point));
+                fruitless = 0;
+            }
+            Found::Nobody { .. } => {}
+        }
+        if fruitless >= FRUITLESS || failures > policy.failures {
+            return Err(RunnerError::GaveUp { failures, last: Box::new(error) });
+        }
+    }
+    Ok(())
+}
+
+/// A launch under way, as the controller sees it.
+struct Session<'a> {
+    log: &'a mut RunLog,
+    ledger: &'a mut Ledger,
+    tally: &'a mut Tally,
+    /// Where the job is.
+    place: Place,
+    rows: usize,
+    /// The first event, the last one, and how much the journal knows of.
+    clock: Option<(Instant, Instant, f64)>,
+}
+
+impl Session<'_> {
+    fn take(
+        &mut self,
+        launch: &Launch<'_>,
+        event: &Event,
+        policy: &Policy,
+        watch: &mut dyn FnMut(&Launch<'_>, &Notice<'_>),
+    ) -> Result<(), RunnerError> {
+        self.place.follow(event);
+        self.ledger.follow(launch.planned, event);
+        if let Event::Clock(fact) = event {
+            self.log.note_clock(launch.number, fact)?;
+        }
+        let rows = rows::of(launch, event);
+        if !rows.is_empty() {
+            self.log.append(&rows)?;
+            self.rows += rows.len();
+            rows.iter().for_each(|row| self.ledger.take(row));
+            self.tally.samples = self.ledger.samples();
+            self.tally.cells = self.ledger.cells();
+        }
+        if let Event::Finished { cell } = event {
+            let cell = launch.plan.cells[*cell].cell;
+            self.log.note(&Entry::Finished { launch: launch.number, cell })?;
+            self.ledger.finish(launch.planned, cell);
+        }
+        let now = Instant::now();
+        let (first, _, known) = self.clock.unwrap_or((now, now, 0.0));
+        self.clock = Some((first, now, known));
+        if self.spent() - known >= SPENT_STEP {
+            let seconds = self.spent();
+            self.clock = Some((first, now, seconds));
+            self.log.note(&Entry::Spent { launch: launch.number, seconds })?;
+        }
+        watch(launch, &Notice::Event(event));
+        if policy.stop.load(Ordering::Relaxed) { Err(RunnerError::Interrupted) } else { Ok(()) }
+    }
+
+    /// Seconds from the first event to the last. Starting is not measuring, and neither is the silence before an end.
+    fn spent(&self) -> f64 {
+        self.clock.map_or(0.0, |(first, last, _)| (last - first).as_secs_f64())
+    }
+}

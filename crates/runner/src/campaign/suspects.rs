@@ -1,0 +1,129 @@
+//! Which candidate a failed launch is to be blamed on.
+//!
+//! The last event of the job names a candidate that was being checked, or a cell whose candidates were being timed. That
+//! is a suspicion only: jobs are also ended by administrators, by lack of memory, by nodes that vanish. A trial is a job
+//! that calls the builtin alone, and then the suspects in turn, each beside the builtin. A candidate is to blame if it
+//! was suspected, or found in a trial of the whole cell, and then fails in a trial of its own.
+
+use std::sync::atomic::Ordering;
+
+use collrules_record::plan::CellPlan;
+use collrules_record::{Candidate, Cell, Plan};
+
+use super::{Launch, Notice, Policy};
+use crate::backend::Backend;
+use crate::error::RunnerError;
+use crate::wire::Event;
+
+/// Where a job is. Cells and candidates are indices of its plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Between cells.
+    Elsewhere,
+    /// Checking this candidate.
+    Candidate { cell: usize, candidate: usize },
+    /// Timing candidates of this cell.
+    Cell(usize),
+}
+
+impl Place {
+    /// Goes where an event says that the job is.
+    pub(super) fn follow(&mut self, event: &Event) {
+        match event {
+            Event::Checking { cell, candidate } => {
+                *self = Self::Candidate { cell: *cell, candidate: *candidate };
+            }
+            Event::Visiting { cell } => *self = Self::Cell(*cell),
+            Event::Visited { .. } | Event::Measured { .. } => *self = Self::Elsewhere,
+            _ => {}
+        }
+    }
+}
+
+/// What came of looking for somebody to blame.
+pub(super) enum Found {
+    /// A candidate fails again and again.
+    Culprit { cell: Cell, candidate: Candidate, why: String },
+    /// Nobody could be found; the cell in which the launch failed, unless something outside ended it.
+    Nobody { cell: Option<Cell> },
+}
+
+/// Looks for the candidate that made a launch fail.
+pub(super) fn find(
+    backend: &mut dyn Backend,
+    launch: &Launch<'_>,
+    place: &Place,
+    error: &RunnerError,
+    policy: &Policy,
+    watch: &mut dyn FnMut(&Launch<'_>, &Notice<'_>),
+) -> Result<Found, RunnerError> {
+    let index = match place {
+        Place::Elsewhere => return Ok(Found::Nobody { cell: None }),
+        Place::Candidate { cell, .. } | Place::Cell(cell) => *cell,
+    };
+    if error.came_from_outside() {
+        return Ok(Found::Nobody { cell: None });
+    }
+    let CellPlan { cell, candidates, .. } = launch.plan.cells[index].clone();
+    watch(launch, &Notice::Trying(cell));
+    let mut try_out = |suspects: &[Candidate]| trial(backend, launch.plan, index, suspects, policy);
+    let mut failed = match place {
+        Place::Candidate { candidate, .. } => try_out(&candidates[*candidate..=*candidate])?,
+        _ => None,
+    };
+    if failed.is_none() {
+        // Calls between check and visit have no name of their own, so that a check may be suspected wrongly.
+        if let Some((suspect, _)) = try_out(&candidates)? {
+            failed = try_out(&[suspect])?.filter(|(failed, _)| *failed == suspect);
+        }
+    }
+    if let Some((candidate, error)) = failed {
+        return Ok(Found::Culprit { cell, candidate, why: accusation(&error) });
+    }
+    watch(launch, &Notice::Acquitted(cell));
+    Ok(Found::Nobody { cell: Some(cell) })
+}
+
+/// Tries suspects of a cell in a job of their own, and returns the one that it failed with.
+fn trial(
+    backend: &mut dyn Backend,
+    plan: &Plan,
+    cell: usize,
+    suspects: &[Candidate],
+    policy: &Policy,
+) -> Result<Option<(Candidate, RunnerError)>, RunnerError> {
+    let with = |candidates| CellPlan { candidates, ..plan.cells[cell].clone() };
+    let mut cells = Vec::new();
+    if plan.under_rule.is_some() {
+        // There is nothing beside the one candidate in such a job.
+        cells.push(with(suspects.to_vec()));
+    } else {
+        cells.push(with(vec![Candidate::Builtin]));
+        let others = suspects.iter().filter(|suspect| **suspect != Candidate::Builtin);
+        cells.extend(others.map(|suspect| with(vec![Candidate::Builtin, *suspect])));
+    }
+    let plan = Plan { cells, ..plan.clone() };
+    let mut place = Place::Elsewhere;
+    let outcome = backend.trial(&plan, &mut |event| {
+        place.follow(&event);
+        if policy.stop.load(Ordering::Relaxed) { Err(RunnerError::Interrupted) } else { Ok(()) }
+    });
+    match (outcome, place) {
+        (Err(error), _) if !error.is_of_job() => Err(error),
+        (Err(error), Place::Candidate { cell, .. } | Place::Cell(cell)) if !error.came_from_outside() => {
+            Ok(plan.cells[cell].candidates.last().map(|candidate| (*candidate, error)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Why a candidate is left out, in a sentence without the job's own words.
+fn accusation(error: &RunnerError) -> String {
+    match error {
+        RunnerError::JobHung { seconds, .. } => {
+            format!("its calls do not end: no sign of life for {seconds} s, again and again")
+        }
+        RunnerError::JobDied { status, .. } => format!("its calls end the job: {status}, again and again"),
+        other => other.to_string(),
+    }
+}

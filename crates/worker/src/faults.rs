@@ -1,0 +1,135 @@
+//! Failing on purpose, for tests of what happens then.
+//!
+//! `collrules-worker --fault "KIND PHASE COLLECTIVE RANKS BYTES CANDIDATE"`, any number of times: crash, exit, hang or
+//! give a wrong result when a candidate is checked or timed. `*` stands for any value. Rank 1 does it, so that the others
+//! find themselves in a call that never ends. Without the option nothing fails on purpose, and the cost is one look at
+//! an empty list outside of what is timed.
+
+use std::str::FromStr;
+use std::thread;
+use std::time::Duration;
+
+use collrules_record::{Candidate, Cell};
+
+/// The rank that fails.
+const RANK: u32 = 1;
+
+/// When a fault strikes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Before the checked call.
+    Check,
+    /// Before any other call.
+    Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Crash,
+    Exit,
+    Hang,
+    Wrong,
+}
+
+/// A fault, with what it strikes as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Fault {
+    kind: Kind,
+    phase: Phase,
+    collective: String,
+    ranks: String,
+    bytes: String,
+    candidate: String,
+}
+
+/// The faults of this worker; none unless somebody asked for them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Faults(Vec<Fault>);
+
+impl Faults {
+    /// Reads the arguments of the program, which are nothing but faults.
+    pub(crate) fn of_arguments(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut faults = Vec::new();
+        while let Some(argument) = arguments.next() {
+            match (argument.as_str(), arguments.next()) {
+                ("--fault", Some(fault)) => faults.push(fault.parse()?),
+                _ => return Err(format!("`{argument}` is not understood; this program is started by collrules")),
+            }
+        }
+        Ok(Self(faults))
+    }
+
+    /// Fails if a fault is meant for this; returns whether the result of the call is to be taken for wrong.
+    pub(crate) fn strike(&self, phase: Phase, rank: u32, cell: Cell, candidate: Candidate) -> bool {
+        let is_meant = |fault: &&Fault| rank == RANK && fault.phase == phase && fault.hits(cell, candidate);
+        let Some(fault) = self.0.iter().find(is_meant) else { return false };
+        match fault.kind {
+            Kind::Crash => std::process::abort(),
+            Kind::Exit => std::process::exit(3),
+            Kind::Hang => loop {
+                thread::sleep(Duration::from_secs(3600));
+            },
+            Kind::Wrong => true,
+        }
+    }
+}
+
+impl Fault {
+    fn hits(&self, cell: Cell, candidate: Candidate) -> bool {
+        let is = |pattern: &str, value: String| pattern == "*" || pattern == value;
+        is(&self.collective, cell.collective.to_string())
+            && is(&self.ranks, cell.ranks.0.to_string())
+            && is(&self.bytes, cell.bytes.0.to_string())
+            && is(&self.candidate, candidate.to_string())
+    }
+}
+
+impl FromStr for Fault {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let &[kind, phase, collective, ranks, bytes, candidate] = words.as_slice() else {
+            return Err(format!("`{text}` is no fault; write KIND PHASE COLLECTIVE RANKS BYTES CANDIDATE"));
+        };
+        let kind = match kind {
+            "crash" => Kind::Crash,
+            "exit" => Kind::Exit,
+            "hang" => Kind::Hang,
+            "wrong" => Kind::Wrong,
+            other => return Err(format!("`{other}` is none of crash, exit, hang, wrong")),
+        };
+        let phase = match phase {
+            "check" => Phase::Check,
+            "time" => Phase::Time,
+            other => return Err(format!("`{other}` is neither check nor time")),
+        };
+        let [collective, ranks, bytes, candidate] = [collective, ranks, bytes, candidate].map(str::to_owned);
+        Ok(Self { kind, phase, collective, ranks, bytes, candidate })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::units::{Bytes, Ranks};
+    use collrules_rules::{Choice, Collective};
+
+    use super::*;
+
+    #[test]
+    fn faults_strike_where_they_are_meant_to() {
+        let arguments = ["--fault", "wrong check bcast 4 * tuned:3/0/0/0"].map(str::to_owned);
+        let faults = Faults::of_arguments(arguments.into_iter()).expect("reads");
+        let cell = Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(64) };
+        let third = Candidate::Tuned(Choice::plain(3));
+        assert!(faults.strike(Phase::Check, RANK, cell, third));
+        assert!(!faults.strike(Phase::Time, RANK, cell, third));
+        assert!(!faults.strike(Phase::Check, 0, cell, third));
+        assert!(!faults.strike(Phase::Check, RANK, cell, Candidate::Builtin));
+        assert!(!faults.strike(Phase::Check, RANK, Cell { ranks: Ranks(2), ..cell }, third));
+        assert_eq!(Faults::of_arguments(std::iter::empty()), Ok(Faults::default()));
+        for bad in [&["--fault"][..], &["x", "y"], &["--fault", "crash now bcast 4 * builtin"]] {
+            assert!(Faults::of_arguments(bad.iter().map(|word| (*word).to_owned())).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Events for programs: one JSON object per line on standard output. Names and meaning are documented in FORMATS.md.
+
+use std::io::Write;
+use std::path::Path;
+
+use collrules_record::findings::Findings;
+use collrules_record::rundir::{self, RunDir};
+use collrules_record::{Candidate, Cell, Plan};
+use collrules_runner::RunnerError;
+use collrules_runner::campaign::{Launch, Notice, Tally};
+use collrules_runner::proof::Proof;
+use collrules_runner::wire::Event;
+use serde_json::{Value, json};
+
+use super::estimate::Estimate;
+
+/// Writes a line.
+pub(super) fn emit(value: &Value) {
+    let mut out = std::io::stdout().lock();
+    // Nobody listening is no reason to stop measuring.
+    let _ = writeln!(out, "{value}").and_then(|()| out.flush());
+}
+
+pub(super) fn started(run: &Path, plan: &Plan, resumed: bool) -> Value {
+    json!({
+        "event": "started",
+        "run": run.to_string_lossy(),
+        "resumed": resumed,
+        "cells": plan.cells.len(),
+        "points": plan.points(),
+        "launches": collrules_runner::separate::starts(plan).len(),
+        "budget_s": plan.budget().map(|budget| budget.0),
+    })
+}
+
+pub(super) fn measured(tally: &Tally, error: Option<&RunnerError>) -> Value {
+    json!({
+        "event": "measured",
+        "complete": error.is_none(),
+        "why": error.map(ToString::to_string),
+        "samples": tally.samples,
+        "cells": tally.cells,
+    })
+}
+
+pub(super) fn concluded(run: &RunDir, findings: &Findings, proof: &Proof) -> Value {
+    let file = |name| run.file(name).to_string_lossy().into_owned();
+    json!({
+        "event": "concluded",
+        "rules": file(rundir::RULES),
+        "settings": file(rundir::MCA_PARAMS),
+        "findings": file(rundir::FINDINGS),
+        "report": file(rundir::REPORT),
+        "rule_lines": findings.table.rules(),
+        "proven_cells": proof.cells,
+    })
+}
+
+/// Writes what happened in a launch, unless programs have no use for it.
+pub(super) fn notice(launch: &Launch<'_>, notice: &Notice<'_>, estimate: &Estimate) {
+    let planned = |cell: usize| &launch.plan.cells[cell];
+    let mut line = match notice {
+        Notice::Launching => json!({ "event": "launch", "planned": launch.planned, "cells": launch.plan.cells.len() }),
+        Notice::Failed(error) => json!({ "event": "failed", "why": error.to_string() }),
+        Notice::Trying(cell) => with_cell(json!({ "event": "trying" }), *cell),
+        Notice::Acquitted(cell) => with_cell(json!({ "event": "acquitted" }), *cell),
+        Notice::Quarantined(point) => {
+            let line = json!({ "event": "quarantined", "ended": point.ended.to_string() });
+            with_point(line, point.cell, point.candidate)
+        }
+        Notice::Event(event) => match event {
+            Event::Checking { cell, candidate } => {
+                with_point(json!({ "event": "checking" }), planned(*cell).cell, planned(*cell).candidates[*candidate])
+            }
+            Event::Visiting { cell } => with_cell(json!({ "event": "visiting" }), planned(*cell).cell),
+            Event::Visited { cell, visit, candidates, rounds, .. } => {
+                let line = json!({
+                    "event": "visited",
+                    "visit": visit,
+                    "candidates": candidates.len(),
+                    "rounds": rounds.len(),
+                    "done": estimate.done(),
+                    "left_s": estimate.left().as_secs_f64(),
+                });
+                with_cell(line, planned(*cell).cell)
+            }
+            Event::Disqualified { cell, candidate, why } | Event::Dropped { cell, candidate, why } => {
+                let name = if matches!(event, Event::Dropped { .. }) { "dropped" } else { "disqualified" };
+                let line = json!({ "event": name, "why": why });
+                with_point(line, planned(*cell).cell, planned(*cell).candidates[*candidate])
+            }
+            Event::Finished { cell } => with_cell(json!({ "event": "finished" }), planned(*cell).cell),
+            Event::Measured { why } => json!({ "event": "launch_ended", "why": why }),
+            _ => return,
+        },
+    };
+    line["launch"] = launch.number.into();
+    emit(&line);
+}
+
+/// The columns of the samples have the same names.
+fn with_cell(mut line: Value, cell: Cell) -> Value {
+    line["collective"] = cell.collective.name().into();
+    line["comm_size"] = cell.ranks.0.into();
+    line["message_bytes"] = cell.bytes.0.into();
+    line
+}
+
+fn with_point(line: Value, cell: Cell, candidate: Candidate) -> Value {
+    let mut line = with_cell(line, cell);
+    line["candidate"] = candidate.to_string().into();
+    line
+}

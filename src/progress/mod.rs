@@ -1,0 +1,178 @@
+//! Shows how far measuring has come: a bar on a terminal, now and then a line elsewhere, JSON for programs.
+
+mod estimate;
+mod json;
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use collrules_record::Plan;
+use collrules_record::findings::Findings;
+use collrules_record::rundir::RunDir;
+use collrules_runner::RunnerError;
+use collrules_runner::campaign::{Launch, Notice, Tally};
+use collrules_runner::proof::Proof;
+use collrules_runner::separate;
+use collrules_runner::wire::Event;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::args::Session;
+use estimate::Estimate;
+
+/// At most one plain line about progress in this time.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// How often the bar is drawn at most, per second: the terminal is often on a processor that is measured.
+const DRAWS: u8 = 4;
+
+/// The bar's length.
+const STEPS: u64 = 1000;
+
+/// Renders the runner's events.
+pub(crate) struct Reporter {
+    how: How,
+    launches: u32,
+    /// The number of the first planned launch.
+    first: u32,
+    start: Instant,
+    estimate: Estimate,
+}
+
+enum How {
+    Bar(ProgressBar),
+    Plain { last: Instant },
+    Json,
+}
+
+impl Reporter {
+    /// A reporter for a campaign that is about to be measured, or gone on with.
+    pub(crate) fn new(session: &Session, run: &Path, plan: &Plan) -> Self {
+        let how = if session.json {
+            json::emit(&json::started(run, plan, session.resume.is_some()));
+            How::Json
+        } else {
+            say(&format!(
+                "{} {} points in {} cells, {} launches, {}, into {}",
+                if session.resume.is_some() { "going on with" } else { "measuring" },
+                plan.points(),
+                plan.cells.len(),
+                separate::starts(plan).len(),
+                plan.budget().map_or("until all is precise".to_owned(), |budget| format!("for about {budget} at most")),
+                run.display(),
+            ));
+            // indicatif shows nothing elsewhere by itself, but then nothing else would be shown either.
+            if std::io::stderr().is_terminal() { How::Bar(bar()) } else { How::Plain { last: Instant::now() } }
+        };
+        Self {
+            how,
+            launches: separate::starts(plan).len() as u32,
+            first: 0,
+            start: Instant::now(),
+            estimate: Estimate::new(plan, 0),
+        }
+    }
+
+    /// Another plan of the same run follows, whose planned launches count from here on.
+    pub(crate) fn begin(&mut self, plan: &Plan, first: u32) {
+        (self.first, self.launches) = (first, separate::starts(plan).len() as u32);
+        self.estimate = Estimate::new(plan, first);
+        if let How::Bar(bar) = &self.how {
+            bar.reset();
+        }
+    }
+
+    /// Shows what happened.
+    pub(crate) fn see(&mut self, launch: &Launch<'_>, notice: &Notice<'_>) {
+        self.estimate.see(launch, notice);
+        match &self.how {
+            How::Json => json::notice(launch, notice, &self.estimate),
+            How::Bar(bar) => {
+                let (done, left) = (self.estimate.done(), self.estimate.left());
+                bar.set_position((done * STEPS as f64) as u64);
+                bar.set_prefix(format!("launch {} of {}", launch.planned - self.first + 1, self.launches));
+                if let Notice::Event(Event::Visiting { cell } | Event::Checking { cell, .. }) = notice {
+                    bar.set_message(format!("{}; about {} left", launch.plan.cells[*cell].cell, whole_seconds(left)));
+                }
+                if let Some(line) = self.line(launch, notice) {
+                    bar.suspend(|| say(&line));
+                }
+            }
+            How::Plain { last } => {
+                let due = last.elapsed() >= INTERVAL;
+                if let Some(line) = self.line(launch, notice) {
+                    say(&line);
+                } else if let (true, Notice::Event(Event::Visited { cell, .. })) = (due, notice) {
+                    let (seen, cells) = self.estimate.seen();
+                    say(&format!(
+                        "{}: {seen} of {cells} cells seen, {} visits; now {}; about {} left",
+                        self.place(launch),
+                        self.estimate.visits(),
+                        launch.plan.cells[*cell].cell,
+                        whole_seconds(self.estimate.left()),
+                    ));
+                    self.how = How::Plain { last: Instant::now() };
+                }
+            }
+        }
+    }
+
+    /// What deserves a line of its own.
+    fn line(&self, launch: &Launch<'_>, notice: &Notice<'_>) -> Option<String> {
+        Some(match notice {
+            Notice::Event(Event::Disqualified { cell, candidate, why }) => {
+                let planned = &launch.plan.cells[*cell];
+                format!("{} is out in {}: {why}", planned.candidates[*candidate], planned.cell)
+            }
+            Notice::Event(Event::Measured { why }) => format!("{} ends: {why}", self.place(launch)),
+            Notice::Failed(error) => format!("{} failed: {error}", self.place(launch)),
+            Notice::Trying(cell) => format!("trying the candidates of {cell} to find out why"),
+            Notice::Acquitted(cell) => format!("no candidate of {cell} is to blame; going on in a new launch"),
+            Notice::Quarantined(point) => {
+                format!("{} is out in {} and its like: {}", point.candidate, point.cell, point.ended)
+            }
+            _ => return None,
+        })
+    }
+
+    fn place(&self, launch: &Launch<'_>) -> String {
+        let seconds = self.start.elapsed().as_secs_f64();
+        format!("{seconds:>4.0} s: launch {} of {}", launch.planned - self.first + 1, self.launches)
+    }
+
+    /// Measuring is over.
+    pub(crate) fn measured(&self, tally: &Tally, error: Option<&RunnerError>) {
+        match &self.how {
+            How::Json => json::emit(&json::measured(tally, error)),
+            How::Bar(bar) => bar.finish_and_clear(),
+            How::Plain { .. } => {}
+        }
+    }
+
+    /// All is decided, proven and written.
+    pub(crate) fn concluded(&self, run: &RunDir, findings: &Findings, proof: &Proof) {
+        if let How::Json = self.how {
+            json::emit(&json::concluded(run, findings, proof));
+        }
+    }
+}
+
+/// Without colours, so that there are none to switch off.
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(DRAWS));
+    match ProgressStyle::with_template("{prefix} [{bar:30}] {percent:>3} % {elapsed} {wide_msg}") {
+        Ok(style) => bar.with_style(style.progress_chars("=> ")),
+        Err(_) => bar,
+    }
+}
+
+fn whole_seconds(time: Duration) -> String {
+    let seconds = time.as_secs_f64().ceil() as u64;
+    if seconds < 120 { format!("{seconds} s") } else { format!("{} min", seconds.div_ceil(60)) }
+}
+
+/// A line on standard error.
+pub(crate) fn say(line: &str) {
+    // A closed standard error is no reason to stop measuring.
+    let _ = writeln!(std::io::stderr(), "collrules: {line}");
+}
