@@ -90,9 +90,14 @@ impl Reporter {
             How::Bar(bar) => {
                 let (done, left) = (self.estimate.done(), self.estimate.left());
                 bar.set_position((done * STEPS as f64) as u64);
-                bar.set_prefix(format!("launch {} of {}", launch.planned - self.first + 1, self.launches));
+                let left = whole_seconds(left);
+                bar.set_prefix(format!(
+                    "launch {} of {}, about {left} left",
+                    launch.planned - self.first + 1,
+                    self.launches
+                ));
                 if let Notice::Event(Event::Visiting { cell } | Event::Checking { cell, .. }) = notice {
-                    bar.set_message(format!("{}; about {} left", launch.plan.cells[*cell].cell, whole_seconds(left)));
+                    bar.set_message(launch.plan.cells[*cell].cell.to_string());
                 }
                 if let Some(line) = self.line(launch, notice) {
                     bar.suspend(|| say(&line));
@@ -160,7 +165,7 @@ impl Reporter {
 /// Without colours, so that there are none to switch off.
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(DRAWS));
-    match ProgressStyle::with_template("{prefix} [{bar:30}] {percent:>3} % {elapsed} {wide_msg}") {
+    match ProgressStyle::with_template("{prefix} [{bar:20}] {percent:>3} %  {wide_msg}") {
         Ok(style) => bar.with_style(style.progress_chars("=> ")),
         Err(_) => bar,
     }

@@ -30,6 +30,11 @@ impl Process {
     }
 }
 
+/// Whether there is a process of this number that did not end.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    stat(pid).is_some_and(|(state, ..)| state != "Z" && state != "X")
+}
+
 /// A campaign that runs for some seconds, and the directory that it writes to.
 pub(crate) struct Running {
     child: Option<Child>,
