@@ -50,7 +50,7 @@ impl Running {
         let mut run = Self { child: None, mpirun: mpi.mpirun.clone(), scratch: scratch.to_owned(), out };
         let mut command = run.bare();
         command.args(["measure", "--np", "2,4", "--sizes", "1:64K", "--oversubscribe", "--budget", "6s"]);
-        command.args(["--hang-timeout", "8s", "--failures", "1000", "--seed", &seed.to_string(), "--mpirun"]);
+        command.args(["--hang-timeout", "15s", "--failures", "1000", "--seed", &seed.to_string(), "--mpirun"]);
         command.arg(&run.mpirun).arg("--out").arg(&run.out);
         run.spawn(command);
         run
@@ -92,6 +92,18 @@ impl Running {
 
     pub(crate) fn is_running(&mut self) -> bool {
         self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    }
+
+    /// Waits until there are more samples than this; fails with what the controller said if it ends before.
+    #[track_caller]
+    pub(crate) fn await_samples(&mut self, count: usize) {
+        wait_for("samples", || {
+            if !self.is_running() && self.samples() <= count {
+                let ran = self.wait();
+                panic!("it ended with {:?} before it had {count} samples\n{}", ran.code, ran.stderr);
+            }
+            self.samples() > count
+        });
     }
 
     /// Waits for the end, and says how it was.
