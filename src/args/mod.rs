@@ -204,7 +204,7 @@ pub(crate) struct Analyze {
     pub(crate) criteria: CriteriaArgs,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
-    /// Write frontier.csv as well: the least regret for every number of rules
+    /// Write frontier.csv as well: the least regret for every number of rules (tables only)
     #[arg(long)]
     pub(crate) frontier: bool,
     /// Say nothing on standard output

@@ -29,6 +29,9 @@ fn analyze_run(args: &Analyze) -> Result<(), Failure> {
     if args.release.is_some() {
         return Err(Failure::Usage("a run knows its own release; --release is for tables".to_owned()));
     }
+    if args.frontier {
+        return Err(Failure::Usage("--frontier is for tables; it does not read runs yet".to_owned()));
+    }
     let run = RunDir::open(&args.input)?;
     let manifest = run.manifest()?;
     let release = known_release(&manifest.survey)?;

@@ -10,6 +10,7 @@
 //! | [`survey`] | what was found on the system before measuring |
 //! | [`placement`] | where the ranks of a communicator are, and which component serves them there |
 //! | [`plan`] | the cells of a campaign and the candidates of each |
+//! | [`policy`] | how verdicts become rules |
 //! | [`sample`] | one timing, and its line in the samples file |
 //! | [`manifest`] | where the numbers of a run come from |
 //! | [`rundir`] | the run directory: created once, appended to, read back |
@@ -17,6 +18,7 @@
 //! | [`import`] | foreign timing tables as samples |
 //! | [`estimate`] | a value with its interval |
 //! | [`findings`] | what the analysis concluded, as plain data |
+//! | [`tree`] | the rules as a tree with its evidence |
 
 pub mod benchmark;
 pub mod candidate;

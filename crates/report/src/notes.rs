@@ -18,11 +18,12 @@ pub fn notes(findings: &Findings, tool: &str) -> Notes {
         ],
         ..Notes::default()
     };
+    let stretches = stretches(findings);
     let blocks = findings.cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks));
     for cells in blocks {
         let (collective, ranks) = (cells[0].cell.collective, cells[0].cell.ranks);
         notes.blocks.insert((collective, ranks.0.into()), vec![evidence(cells, findings.placement.nodes.get(&ranks))]);
-        rule_notes(findings, collective, ranks, &mut notes);
+        rule_notes(findings, &stretches, collective, ranks, &mut notes);
     }
     notes
 }
@@ -65,9 +66,8 @@ fn evidence(cells: &[CellFinding], nodes: Option<&Nodes>) -> String {
 }
 
 /// Says behind each rule what it is and what it gains, by matching rules to the stretches of cells that they serve.
-fn rule_notes(findings: &Findings, collective: Collective, ranks: Ranks, notes: &mut Notes) {
+fn rule_notes(findings: &Findings, stretches: &[Stretch], collective: Collective, ranks: Ranks, notes: &mut Notes) {
     let Some((_, steps)) = findings.table.collectives().find(|(known, _)| *known == collective) else { return };
-    let stretches = stretches(findings);
     for (start, end, choice) in steps.get(ranks.0.into()).iter() {
         let serves = |stretch: &&Stretch| {
             let first = lookup_bytes(findings.release, collective, ranks, stretch.first, 1);

@@ -32,3 +32,21 @@ fn with(assumption: Assumption, cells: &[JudgedCell], table: &RuleTable, terms: 
         cells: changed,
     })
 }
+
+/// What an alternative would gain, in a whole sentence.
+pub(crate) fn sentence(other: &Alternative, gain: f64) -> String {
+    let (option, what) = match other.assumption {
+        Assumption::CommutativeOps => ("--assume commutative-ops", "reduction operations commute"),
+        Assumption::ConsistentArguments => {
+            ("--assume consistent-arguments", "all ranks pass the same counts and datatypes to scatter and gather")
+        }
+        Assumption::UniformDatatypes => ("--safety standard", "all ranks describe the same data by the same datatypes"),
+    };
+    let cells = if other.cells == 1 { "1 cell".to_owned() } else { format!("{} cells", other.cells) };
+    let rules = if other.rules == 1 { "1 rule".to_owned() } else { format!("{} rules", other.rules) };
+    format!(
+        "If {what} in all programs, {option} would serve {cells} otherwise, by {rules} in all: {:.3}x instead of \
+         {gain:.3}x in geometric mean over all cells.",
+        other.gain,
+    )
+}

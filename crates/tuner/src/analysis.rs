@@ -7,7 +7,7 @@ use collrules_record::findings::{CellFinding, Criteria, FORMAT, Findings};
 use collrules_record::{Candidate, Placement};
 use collrules_rules::{Release, hazard};
 
-use crate::alternatives::alternatives;
+use crate::alternatives::{alternatives, sentence};
 use crate::build::{build, served};
 use crate::cells::by_cell;
 use crate::error::TunerError;
@@ -61,6 +61,7 @@ pub fn analyze_under(
     tree.alternatives = alternatives(&cells, &built.table, &terms);
     let mut remarks = remarks(&cells, &built, statistic, observations.left_out(), release, criteria);
     remarks.splice(0..0, short);
+    remarks.extend(tree.alternatives.iter().map(|other| sentence(other, tree.gain)));
     let finding = |cell: JudgedCell| CellFinding {
         served: served(&built.table, release, &cell),
         cell: cell.cell,

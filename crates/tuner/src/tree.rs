@@ -133,11 +133,13 @@ fn why(cells: &[&JudgedCell], choice: Choice, measured: &[Ranks], between: Betwe
         return why_builtin(cells);
     }
     let proven = cells.iter().filter(|cell| is_proven(cell, choice)).count();
+    let tested = cells.iter().any(|cell| cell.point(Candidate::of(choice)).is_some_and(|it| it.q_value.is_some()));
+    let faster = if tested { "shown to be faster" } else { "faster by what is asked for without a test" };
     match cells.len() - proven {
-        0 if proven == 1 => "shown to be faster".to_owned(),
-        0 => "shown to be faster in every cell".to_owned(),
-        others if proven == 0 => format!("shown to be faster over all {others} cells together, and slower in none"),
-        others => format!("shown to be faster in {proven} of {} cells, and slower in none", others + proven),
+        0 if proven == 1 => faster.to_owned(),
+        0 => format!("{faster} in every cell"),
+        others if proven == 0 => format!("{faster} over all {others} cells together, and slower in none"),
+        others => format!("{faster} in {proven} of {} cells, and slower in none", others + proven),
     }
 }
 

@@ -117,7 +117,7 @@ pub(super) fn fewest_choices(problem: &Problem, joined: &Joined) -> Option<Vec<(
 ///
 /// Either the range before goes on, or the best of all ways ends and a new range begins. Both are optimal parts of an
 /// optimal whole (Bellman), since what follows depends on the last choice alone.
-fn sweep(problem: &Problem, joined: &Joined, class: &[usize], mut taken: Option<&mut Vec<usize>>) -> Value {
+fn sweep(problem: &Problem, joined: &Joined, class: &[usize], taken: Option<&mut Vec<usize>>) -> Value {
     let mut before: Vec<Value> = Vec::new();
     // For each position and choice, the place in the class of the choice before.
     let mut origins: Vec<u32> = Vec::new();
@@ -146,7 +146,7 @@ fn sweep(problem: &Problem, joined: &Joined, class: &[usize], mut taken: Option<
     }
     let Some(mut last) = least(&before) else { return if joined.places() == 0 { Some((0, Cost::NONE)) } else { None } };
     let value = before[last];
-    if let Some(taken) = taken.as_deref_mut() {
+    if let Some(taken) = taken {
         for place in (0..joined.places()).rev() {
             taken.push(class[last]);
             last = origins[place * class.len() + last] as usize;

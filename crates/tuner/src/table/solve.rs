@@ -61,81 +61,77 @@ fn joined(problem: &Problem, first: usize, end: usize, scope: Scope) -> Joined {
 /// The least cost of a collective for every number of rules.
 #[derive(Clone, Debug)]
 pub(crate) struct Curve {
-    /// For every block the least costs of all before it, by number of rules.
-    costs: Vec<Vec<Cost>>,
-    /// Where the last range begins in those, and how many rules it has.
-    origins: Vec<Vec<(usize, usize)>>,
+    /// For every block what is reached before it, by number of rules.
+    reached: Vec<Vec<Point>>,
+}
+
+/// The least cost of some blocks with at most so many rules, and the last range of those that have it.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    cost: Cost,
+    /// Where the last range begins.
+    first: usize,
+    /// How many rules it has.
+    rules: usize,
 }
 
 impl Curve {
     /// With at most so many rules.
     pub(crate) fn of(problem: &Problem, budget: usize) -> Self {
         let blocks = problem.blocks.len();
-        let mut costs: Vec<Vec<Cost>> = vec![Vec::new(); blocks + 1];
-        let mut origins: Vec<Vec<(usize, usize)>> = vec![Vec::new(); blocks + 1];
-        costs[0].push(Cost::NONE);
-        origins[0].push((0, 0));
+        let mut reached: Vec<Vec<Point>> = vec![Vec::new(); blocks + 1];
+        reached[0].push(Point { cost: Cost::NONE, first: 0, rules: 0 });
         for first in 0..blocks {
             let mut joined = Joined::new(problem.choices);
             // Whatever reaches this block is final by now.
-            flatten(&mut costs[first], &mut origins[first]);
-            for end in first + 1..=last_end(problem, first) {
-                joined.add(&problem.blocks[end - 1], Scope::Harmless);
-                let own = curve(problem, &joined, budget);
-                let (before, after) = costs.split_at_mut(end);
-                combine(&before[first], &own, budget, &mut after[0], &mut origins[end], first);
+            flatten(&mut reached[first]);
+            let (before, after) = reached.split_at_mut(first + 1);
+            let ends = problem.blocks[first..last_end(problem, first)].iter().zip(after);
+            for (block, after) in ends {
+                joined.add(block, Scope::Harmless);
+                combine(&before[first], &curve(problem, &joined, budget), budget, after, first);
             }
         }
-        flatten(&mut costs[blocks], &mut origins[blocks]);
-        Self { costs, origins }
+        flatten(&mut reached[blocks]);
+        Self { reached }
     }
 
     /// The least sums of log regrets with at most 0, 1, 2 … rules.
     pub(crate) fn log_regrets(&self) -> impl Iterator<Item = f64> {
-        self.costs.last().into_iter().flatten().map(|cost| cost.log_regret)
+        self.reached.last().into_iter().flatten().map(|point| point.cost.log_regret)
     }
 
     /// The rules behind a point of the curve; with more than it has those of its end.
     pub(crate) fn layout(&self, problem: &Problem, rules: usize) -> Option<Layout> {
         let blocks = problem.blocks.len();
-        let mut origin = vec![0; blocks + 1];
-        let mut own = vec![0; blocks + 1];
-        let mut left = rules.min(self.costs[blocks].len().checked_sub(1)?);
-        let mut end = blocks;
+        let (mut origin, mut own) = (vec![0; blocks + 1], vec![0; blocks + 1]);
+        let (mut end, mut left) = (blocks, rules);
         while end > 0 {
-            let (first, rules) = self.origins[end][left.min(self.origins[end].len() - 1)];
-            let total = left.min(self.origins[end].len() - 1);
-            (origin[end], own[end]) = (first, rules);
-            left = total.checked_sub(rules)?;
-            end = first;
+            let points = &self.reached[end];
+            let rules = left.min(points.len().checked_sub(1)?);
+            let point = points[rules];
+            (origin[end], own[end]) = (point.first, point.rules);
+            left = rules.checked_sub(point.rules)?;
+            end = point.first;
         }
         layout(problem, &origin, |end, joined| curve_choices(problem, joined, own[end]), Scope::Harmless)
     }
 }
 
 /// Adds a range with its curve to what is before it, keeping the cheapest for each number of rules.
-fn combine(
-    before: &[Cost],
-    own: &[Cost],
-    budget: usize,
-    after: &mut Vec<Cost>,
-    origins: &mut Vec<(usize, usize)>,
-    first: usize,
-) {
+fn combine(before: &[Point], own: &[Cost], budget: usize, after: &mut Vec<Point>, first: usize) {
     if before.is_empty() || own.is_empty() {
         return;
     }
     let length = (before.len() + own.len() - 1).min(budget.saturating_add(1));
     if after.len() < length {
-        after.resize(length, Cost::IMPOSSIBLE);
-        origins.resize(length, (first, 0));
+        after.resize(length, Point { cost: Cost::IMPOSSIBLE, first, rules: 0 });
     }
-    for (fewer, cost) in before.iter().enumerate().filter(|(_, cost)| cost.is_possible()) {
+    for (fewer, point) in before.iter().enumerate().filter(|(_, point)| point.cost.is_possible()) {
         for (rules, extra) in own.iter().enumerate().take_while(|(rules, _)| fewer + rules < length) {
-            let sum = cost.plus(*extra);
-            if sum < after[fewer + rules] {
-                after[fewer + rules] = sum;
-                origins[fewer + rules] = (first, rules);
+            let cost = point.cost.plus(*extra);
+            if cost < after[fewer + rules].cost {
+                after[fewer + rules] = Point { cost, first, rules };
             }
         }
     }
@@ -145,16 +141,14 @@ fn combine(
 ///
 /// Ranges that begin at different blocks have curves of different lengths, so that a longer one may fill in points that
 /// a shorter one beats with fewer rules.
-fn flatten(costs: &mut Vec<Cost>, origins: &mut Vec<(usize, usize)>) {
-    for rules in 1..costs.len() {
-        if costs[rules] >= costs[rules - 1] {
-            costs[rules] = costs[rules - 1];
-            origins[rules] = origins[rules - 1];
+fn flatten(points: &mut Vec<Point>) {
+    for rules in 1..points.len() {
+        if points[rules].cost >= points[rules - 1].cost {
+            points[rules] = points[rules - 1];
         }
     }
-    while costs.len() > 1 && costs[costs.len() - 1] == costs[costs.len() - 2] {
-        costs.pop();
-        origins.pop();
+    while points.len() > 1 && points[points.len() - 1].cost == points[points.len() - 2].cost {
+        points.pop();
     }
 }
 

@@ -8,5 +8,7 @@ mod constraints;
 mod crossovers;
 mod errors;
 mod noise;
+mod policy;
 mod properties;
+mod refine;
 mod tables;
