@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use collrules_record::import::ImportError;
 use collrules_record::rundir::RunDirError;
-use collrules_rules::classic::{EmitError, Rejection};
+use collrules_rules::classic::EmitError;
 use collrules_rules::convert::Ambiguity;
 use collrules_rules::deploy::Inexpressible;
 use collrules_runner::RunnerError;
@@ -68,9 +68,6 @@ pub(crate) enum Failure {
     /// The command line contradicts itself.
     #[error("{0}")]
     Usage(String),
-    /// Open MPI would reject the file as a whole.
-    #[error("Open MPI would reject {} as a whole: {cause}", path.display())]
-    Rejected { path: PathBuf, cause: Rejection },
     /// No release has the file in force.
     #[error("Open MPI does not take {}:\n  {}", path.display(), reasons.join("\n  "))]
     NotInForce { path: PathBuf, reasons: Vec<String> },
@@ -117,7 +114,6 @@ impl Failure {
             | Self::NoTree { .. }
             | Self::Open { .. }
             | Self::Analysis { .. }
-            | Self::Rejected { .. }
             | Self::NotInForce { .. }
             | Self::Ambiguous { .. } => Exit::Input,
             Self::Runner(RunnerError::Record(error)) | Self::Record(error) if is_input(error) => Exit::Input,

@@ -54,7 +54,7 @@ pub(super) fn remarks_on(plan: &Plan) -> Vec<String> {
     if !plan.separate.is_empty() {
         let names: Vec<&str> = plan.separate.collectives.iter().map(|collective| collective.name()).collect();
         lines.push(format!(
-            "{}: a launch for each candidate, in {} series, {} launches in all",
+            "{}: a launch for each candidate, in {} series, {} launches in all, whose start comes on top of the budget",
             names.join(", "),
             plan.separate.series,
             separate::starts(plan).iter().filter(|start| matches!(start, Start::Alone { .. })).count(),

@@ -1,26 +1,25 @@
 //! `collrules verify`: shows whether the Open MPI in use obeys a rules file.
 
-use std::fs;
 use std::io::Write;
+use std::path::Path;
 
 use collrules_record::Cell;
 use collrules_record::units::Bytes;
-use collrules_rules::{Collective, classic};
+use collrules_rules::{Behaviour, Collective, Load, Loaded, Release, load};
+use collrules_runner::RunnerError;
 use collrules_runner::grid;
 use collrules_runner::proof;
 
+use super::source;
 use super::start::{self, Started};
 use crate::args::Verify;
 use crate::failure::Failure;
 
 pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
-    let text = fs::read_to_string(&args.rules).map_err(|cause| Failure::Open { path: args.rules.clone(), cause })?;
-    let file = classic::read(&text).map_err(|cause| Failure::Rejected { path: args.rules.clone(), cause })?;
-    let ids = file.collectives.iter().map(|collective| collective.id);
-    let ruled: Vec<Collective> = ids.filter_map(Collective::from_id).collect();
-
+    let bytes = source::read(&args.rules)?;
+    let ruled = collectives(&args.rules, &bytes)?;
     let Started { mut backend, survey, release, .. } = start::mpi(&args.launch)?;
-    let table = file.to_table(release);
+    let table = in_force(&args.rules, &bytes, &Behaviour::of(survey.version).map_err(RunnerError::from)?)?.to_table();
     let ranks = grid::communicator_sizes(&args.np, survey.slots(), args.launch.oversubscribes())?;
     let cells: Vec<Cell> = ruled
         .iter()
@@ -50,4 +49,27 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
         )
     };
     said.map_err(Failure::Stdout)
+}
+
+/// The collectives that the file has rules for, whichever version reads them.
+fn collectives(path: &Path, bytes: &[u8]) -> Result<Vec<Collective>, Failure> {
+    let read = Behaviour::distinct().into_iter().rev().find_map(|version| load(bytes, &version).into_accepted());
+    match read {
+        Some(file) => Ok(file.to_table().collectives().map(|(collective, _)| collective).collect()),
+        None => in_force(path, bytes, &Behaviour::latest(Release::V5_0)).map(|_| Vec::new()),
+    }
+}
+
+/// What a version reads.
+fn in_force(path: &Path, bytes: &[u8], version: &Behaviour) -> Result<Loaded, Failure> {
+    match load(bytes, version) {
+        Load::Accepted(file) => Ok(file),
+        Load::Rejected(rejection) => Err(Failure::NotInForce {
+            path: path.to_owned(),
+            reasons: vec![format!("{}: {rejection}", version.name())],
+        }),
+        Load::Crashes(crash) => {
+            Err(Failure::NotInForce { path: path.to_owned(), reasons: vec![format!("{}: {crash}", version.name())] })
+        }
+    }
 }

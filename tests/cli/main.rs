@@ -5,6 +5,7 @@
 mod analyze;
 mod bad_input;
 mod check;
+mod collectives;
 mod files;
 mod simulated;
 mod support;
@@ -22,6 +23,7 @@ mod kills;
 mod obeyed;
 #[cfg(feature = "mpi")]
 mod running;
+mod traffic;
 #[cfg(feature = "mpi")]
 mod tuned;
 #[cfg(feature = "mpi")]

@@ -1,6 +1,6 @@
 //! What was found on the system before measuring.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_rules::{Collective, Version};
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,9 @@ pub struct Survey {
     pub hosts: Vec<String>,
     /// The algorithms that the running library lists, id and name, per collective.
     pub algorithms: BTreeMap<Collective, Vec<(u32, String)>>,
+    /// The collectives whose algorithm the library does not let be set while a job runs.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub not_switchable: BTreeSet<Collective>,
     /// `coll_tuned` parameters that were already set to something before we set anything, by full name.
     pub preset: BTreeMap<String, String>,
     /// The components of Open MPI that may serve blocking collectives, with their priorities: the highest serves.

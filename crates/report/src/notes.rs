@@ -4,6 +4,7 @@ use collrules_record::Nodes;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::Ranks;
 use collrules_rules::classic::Notes;
+use collrules_rules::emit::bounds_requests;
 use collrules_rules::metric::{lookup_bytes, metric};
 use collrules_rules::{Choice, Collective, Release, registry};
 
@@ -19,6 +20,11 @@ pub fn notes(findings: &Findings, tool: &str) -> Notes {
         ..Notes::default()
     };
     let stretches = stretches(findings);
+    if bounds_requests(&findings.table) {
+        notes.header.push(
+            "Of these only 4.1.8, 5.0.7, 6.0 and later read it: it bounds requests in a fifth column.".to_owned(),
+        );
+    }
     let blocks = findings.cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks));
     for cells in blocks {
         let (collective, ranks) = (cells[0].cell.collective, cells[0].cell.ranks);

@@ -15,6 +15,7 @@ use collrules_record::Cell;
 use collrules_record::cell::type_size;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::classic::{self, Checkerboard};
+use collrules_rules::emit::bounds_requests;
 use collrules_rules::metric::{Metric, metric};
 use collrules_rules::registry;
 use collrules_rules::{Behaviour, Collective, Load, Release, RuleTable, load};
@@ -184,7 +185,9 @@ fn probe_part(
             board.invert(collective);
         }
     }
-    let copy = scratch::file(scratch, "probe", &board.file().to_string())?;
+    // In the format of the file itself: whether it is read is what is to be shown.
+    let version = if bounds_requests(table) { "rule-file-version-2\n" } else { "" };
+    let copy = scratch::file(scratch, "probe", &format!("{version}{}", board.file()))?;
     let outcomes = backend.probe(copy.path(), &calls)?;
     proof.probed += calls.len();
     if !outcomes.iter().any(|outcome| matches!(outcome, Outcome::Refused(_) | Outcome::Mixed(_))) {
@@ -251,4 +254,46 @@ fn sizes(release: Release, collective: Collective, ranks: Ranks, edges: &BTreeSe
             && obstacle(Cell { collective, ranks, bytes: *bytes }, DEFAULT_MEMORY).is_none()
     };
     sides.map(Bytes).filter(callable).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_calls_each_other_is_probed_apart() {
+        for release in Release::ALL {
+            let mut table = RuleTable::new();
+            for collective in Collective::ALL {
+                if registry::algorithms(release, collective).next().is_some() {
+                    table.set(collective, Steps::constant(Steps::constant(Choice::plain(1))));
+                }
+            }
+            let parts = parts(&table, release);
+            let all: Vec<Collective> =
+                parts.iter().flat_map(|part| part.collectives().map(|(collective, _)| collective)).collect();
+            assert_eq!(all.len(), table.collectives().count(), "{release}: each is in one part");
+            for part in &parts {
+                let here: Vec<Collective> = part.collectives().map(|(collective, _)| collective).collect();
+                let called = here.iter().flat_map(|collective| registry::algorithms(release, *collective));
+                let called: BTreeSet<Collective> =
+                    called.flat_map(|algorithm| algorithm.calls.iter().copied()).collect();
+                assert!(here.iter().all(|collective| !called.contains(collective)), "{release}: {here:?}");
+            }
+        }
+    }
+
+    /// A boundary at 1301 lookup bytes lies between messages of 1300 and 1304 where elements have 4 bytes.
+    #[test]
+    fn boundaries_are_probed_by_whole_elements() {
+        let around = |collective, edge| {
+            let sizes = sizes(Release::V5_0, collective, Ranks(4), &BTreeSet::from([edge]));
+            sizes.into_iter().map(|bytes| bytes.0).collect::<Vec<_>>()
+        };
+        assert_eq!(around(Collective::Bcast, 1301), [1300, 1301]);
+        assert_eq!(around(Collective::Allreduce, 1301), [1300, 1304]);
+        assert_eq!(around(Collective::ReduceScatterBlock, 4 * 1301), [1300, 1304]);
+        assert_eq!(around(Collective::Allgather, 4 * 1301), [1300, 1301]);
+        assert_eq!(around(Collective::Scan, 16), [0u64; 0], "its lookup does not see the size");
+    }
 }

@@ -1,6 +1,6 @@
 //! The starts of a campaign: launches in which all candidates take turns, and series of launches with one candidate each.
 //!
-//! Some collectives cannot be switched by `MPI_T` (`grid::NOT_SWITCHABLE`), and with `--launch-per-candidate` none is. Each of
+//! Some collectives cannot be switched by `MPI_T` (`Survey::not_switchable`), and with `--launch-per-candidate` none is. Each of
 //! their candidates then gets a launch of its own, under a rules file with that one rule; the builtin gets one without
 //! rules. Nothing can be interleaved, so that the whole launch is the unit of replication: what is compared are launches
 //! of one series, which follow each other closely, in an order that is shuffled for every series.
@@ -8,7 +8,7 @@
 use collrules_record::plan::{CellPlan, Plan, Schedule, Separate};
 use collrules_record::units::Seconds;
 use collrules_record::{Candidate, Cell};
-use collrules_rules::Collective;
+use collrules_rules::{Choice, Collective};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -102,7 +102,7 @@ pub fn alone(
     let launch = Plan {
         cells: plan.cells.iter().filter(concerned).map(cell).collect(),
         launches: 1,
-        seed: plan.seed.wrapping_add(u64::from(series) << 32),
+        seed: seed(plan, series, candidate),
         separate: Separate::default(),
         skipped: Vec::new(),
         under_rule: Some(candidate),
@@ -125,6 +125,15 @@ fn budgets(plan: &Plan) -> (Option<Seconds>, Option<Seconds>) {
     (plan.schedule.budget.map(|launch| Seconds(launch.0 * share)), plan.budget().map(alone))
 }
 
+/// Orders of its own for every launch.
+fn seed(plan: &Plan, series: u32, candidate: Candidate) -> u64 {
+    let Choice { algorithm, faninout, segsize, max_requests } = candidate.choice();
+    let fields = [u64::from(series) + 1, algorithm.into(), faninout.into(), segsize, max_requests.into()];
+    // The offset basis and the prime of FNV-1a, of 64 bits.
+    let mix = |hash: u64, field: u64| (hash ^ field).wrapping_mul(0x0100_0000_01b3);
+    fields.into_iter().fold(plan.seed ^ 0xcbf2_9ce4_8422_2325, mix)
+}
+
 fn with_budget(plan: Plan, budget: Option<Seconds>) -> Plan {
     Plan { schedule: Schedule { budget, ..plan.schedule }, ..plan }
 }
@@ -136,7 +145,6 @@ mod tests {
     use collrules_record::Placement;
     use collrules_record::plan::Effort;
     use collrules_record::units::{Bytes, Ranks};
-    use collrules_rules::Choice;
 
     use super::*;
 

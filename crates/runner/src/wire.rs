@@ -5,6 +5,8 @@
 
 use collrules_record::benchmark::{Benchmark, Length, Line};
 use collrules_record::clock::ClockFact;
+use std::collections::BTreeMap;
+
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cell, Component, Layout, Plan, Survey};
 use collrules_rules::Collective;
@@ -48,6 +50,8 @@ pub enum Task {
         /// The components to leave out.
         without: Vec<Vec<Component>>,
     },
+    /// Call each point of a plan once and count what it sends.
+    Count(Plan),
 }
 
 /// A call of a collective.
@@ -86,6 +90,15 @@ pub enum Outcome {
     Refused(i32),
     /// Some ranks got an error, others did not.
     Mixed(i32),
+}
+
+/// Messages from one rank to another in one call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sent {
+    /// How many.
+    pub messages: u64,
+    /// Their bytes together.
+    pub bytes: u64,
 }
 
 /// Maximum, minimum and mean over ranks of one call, in seconds.
@@ -183,6 +196,15 @@ pub enum Event {
     Probed(Vec<Outcome>),
     /// The answer to [`Task::Serving`]: for each call one outcome per list of components.
     Served(Vec<Vec<Outcome>>),
+    /// What a point of [`Task::Count`] sent.
+    Sent {
+        /// The cell.
+        cell: usize,
+        /// The candidate.
+        candidate: usize,
+        /// Per rank, what it sent to each other rank.
+        ranks: Vec<BTreeMap<u32, Sent>>,
+    },
     /// The worker cannot go on.
     Failed {
         /// What is wrong and what to do.

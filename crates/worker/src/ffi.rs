@@ -4,9 +4,10 @@
 
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 
+use collrules_runner::wire::Sent;
 use mpi::ffi;
 use mpi::raw::{AsRaw, FromRaw};
 use mpi::topology::{Communicator, SimpleCommunicator};
@@ -299,6 +300,46 @@ fn classify(code: c_int) -> Result<(), ErrorClass> {
     // SAFETY: `class` is a valid place for the one value written.
     unsafe { ffi::MPI_Error_class(code, &raw mut class) };
     Err(class)
+}
+
+unsafe extern "C" {
+    /// POSIX; in the C library that every Rust program on Linux is linked with.
+    fn dlsym(handle: *mut c_void, symbol: *const c_char) -> *mut c_void;
+}
+
+/// What a preloaded library counts of Open MPI's messages.
+pub(crate) struct Counter {
+    sent: unsafe extern "C" fn(peer: c_int, messages: *mut u64, bytes: *mut u64),
+}
+
+impl Counter {
+    /// The function: `void collrules_sent(int peer, uint64_t *messages, uint64_t *bytes)`.
+    pub(crate) const NAME: &str = "collrules_sent";
+
+    /// The counter, if there is one in this process.
+    pub(crate) fn find() -> Option<Self> {
+        let name = CString::new(Self::NAME).ok()?;
+        // SAFETY: a null handle stands for the default search order (RTLD_DEFAULT), and the name ends with a zero.
+        let found = unsafe { dlsym(ptr::null_mut(), name.as_ptr()) };
+        if found.is_null() {
+            return None;
+        }
+        // SAFETY: nothing else has this name, and `NAME` says what the function takes.
+        let sent = unsafe {
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(peer: c_int, messages: *mut u64, bytes: *mut u64)>(
+                found,
+            )
+        };
+        Some(Self { sent })
+    }
+
+    /// What this process has sent to a rank of the job inside of collectives.
+    pub(crate) fn sent_to(&self, peer: u32) -> Sent {
+        let mut sent = Sent::default();
+        // SAFETY: both places are valid for one number each.
+        unsafe { (self.sent)(peer as c_int, &raw mut sent.messages, &raw mut sent.bytes) };
+        sent
+    }
 }
 
 /// What can go wrong with a control variable.

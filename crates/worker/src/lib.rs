@@ -18,6 +18,7 @@
 //! | `measure` | checking and timing, as rank 0 says |
 //! | `benchmark` | calls one after the other, as benchmarks make them |
 //! | `probe` | calls whose return codes tell which rule served |
+//! | `traffic` | what a call sends, counted |
 //! | `survey` | what library, hosts and algorithms there are |
 
 mod benchmark;
@@ -33,6 +34,7 @@ mod probe;
 mod survey;
 mod switch;
 mod sync;
+mod traffic;
 mod turns;
 
 use std::io::{self, BufRead, Write};
@@ -58,6 +60,13 @@ enum WorkerError {
     TimedCallFailed { candidate: String, cell: String, class: i32 },
     #[error("a communicator cannot be duplicated without some components (MPI error class {0})")]
     NoDuplicate(ffi::ErrorClass),
+    #[error(
+        "what calls send cannot be counted: there is no function `{0}` in this process. It comes with a library that \
+         stands in for Open MPI's monitoring, such as tests/cli/traffic.c, put into LD_PRELOAD"
+    )]
+    NoCounter(&'static str),
+    #[error("{candidate} did not work in {cell} ({what})")]
+    CountedCallFailed { candidate: String, cell: String, what: String },
     #[error("the MPI library is not Open MPI; it calls itself `{0}`")]
     NotOpenMpi(String),
     #[error("the job has {has} ranks, and a communicator of {wants} is wanted")]
@@ -90,6 +99,7 @@ pub fn run() -> ExitCode {
             Task::Trial(plan) => measure::run(&control, &tools, &plan, &faults, measure::Way::Trial),
             Task::Probe(calls) => probe::run(&control, &calls),
             Task::Serving { calls, without } => probe::serving(&control, &calls, &without),
+            Task::Count(plan) => traffic::run(&control, &tools, &plan),
         });
         match result {
             Ok(()) => report(&control, &Event::Bye),

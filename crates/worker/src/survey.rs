@@ -1,6 +1,6 @@
 //! What library, hosts and algorithms there are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use collrules_record::units::Seconds;
@@ -29,6 +29,7 @@ pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
         version,
         hosts,
         algorithms: algorithms(tools),
+        not_switchable: not_switchable(tools),
         preset: preset(tools)?,
         components: components(tools)?,
         clock_step: clock_step(),
@@ -50,6 +51,15 @@ fn algorithms(tools: &Tools) -> BTreeMap<Collective, Vec<(u32, String)>> {
         Some((collective, algorithms.filter(|(id, _)| *id != 0).collect()))
     };
     Collective::ALL.into_iter().filter_map(listed).collect()
+}
+
+/// The collectives with an algorithm that cannot be set, not even to what it is.
+fn not_switchable(tools: &Tools) -> BTreeSet<Collective> {
+    let refused = |collective: &Collective| {
+        let name = variable(*collective, "algorithm");
+        matches!(tools.int(&name), Ok(Some(value)) if tools.set_int(&name, value).is_err())
+    };
+    Collective::ALL.into_iter().filter(refused).collect()
 }
 
 /// Parameters of `coll/tuned` that a user or a site has set already: they compete with rules.

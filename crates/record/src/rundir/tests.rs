@@ -31,6 +31,7 @@ fn manifest() -> Manifest {
             version: Version { major: 5, minor: 0, patch: 11 },
             hosts: vec!["n1".to_owned(); 4],
             algorithms: BTreeMap::from([(Collective::Bcast, vec![(1, "basic_linear".to_owned())])]),
+            not_switchable: Default::default(),
             preset: BTreeMap::new(),
             components: BTreeMap::new(),
             clock_step: Seconds(1e-9),

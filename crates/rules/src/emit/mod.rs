@@ -138,12 +138,17 @@ pub fn write_accepting(
     }
 }
 
+/// Whether a choice bounds its requests, so that only versions that know `rule-file-version-2` read the file.
+pub fn bounds_requests(table: &RuleTable) -> bool {
+    let choices = table.collectives().flat_map(|(_, blocks)| blocks.iter());
+    let mut choices = choices.flat_map(|(_, _, sizes)| sizes.iter().map(|(_, _, choice)| *choice));
+    choices.any(|choice| choice.max_requests > 0 && !choice.is_builtin())
+}
+
 /// The text of a classic file: of version 1, which every release reads, unless a choice bounds its requests, which only
 /// version 2 can say.
 pub fn classic(table: &RuleTable, notes: &Notes, accepted: impl Fn(&Hazard) -> bool) -> Result<String, EmitError> {
-    let choices = table.collectives().flat_map(|(_, blocks)| blocks.iter());
-    let mut choices = choices.flat_map(|(_, _, sizes)| sizes.iter().map(|(_, _, choice)| *choice));
-    if choices.any(|choice| choice.max_requests > 0 && !choice.is_builtin()) {
+    if bounds_requests(table) {
         write_accepting(table, notes, &Target::new(TargetFormat::V2, []), accepted)
     } else {
         Ok(ClassicFile::from_table_accepting(table, notes, accepted)?.to_string())

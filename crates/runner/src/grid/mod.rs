@@ -24,8 +24,8 @@ pub use sizes::{DEFAULT_MEMORY, MAX_BYTES, buffers, communicator_sizes, obstacle
 /// The collectives that the worker can call: all that `coll/tuned` has algorithms for.
 pub const MEASURABLE: [Collective; 14] = Collective::ALL;
 
-/// The collectives whose algorithm `MPI_T` cannot set: the scope of their parameters is "constant" in all known releases
-/// (`ompi/mca/coll/tuned/coll_tuned_allgatherv_decision.c`).
+/// The collectives whose algorithm `MPI_T` cannot set in any known release: the scope of their parameters is "constant"
+/// (`ompi/mca/coll/tuned/coll_tuned_allgatherv_decision.c`). A survey of a real library finds out by itself.
 pub const NOT_SWITCHABLE: [Collective; 1] = [Collective::Allgatherv];
 
 /// Series of launches for collectives that cannot be switched. Each gives one value per point, and fewer than this many
@@ -129,7 +129,7 @@ impl Grid {
         let largest = ranks.last().copied().unwrap_or_default();
         let nodes = ranks.iter().map(|ranks| (*ranks, self.layout.nodes(&survey.hosts, *ranks))).collect();
         let placement = Placement { layout: self.layout, nodes, serving: Vec::new() };
-        let separate = self.separate(&cells, launches);
+        let separate = self.separate(&cells, survey, launches);
         Ok(Plan { cells, ranks: largest, launches, schedule, seed, separate, skipped, under_rule: None, placement })
     }
 
@@ -142,13 +142,13 @@ impl Grid {
         CellPlan { cell, candidates, shared, effort: Effort::default() }
     }
 
-    fn separate(&self, cells: &[CellPlan], launches: u32) -> Separate {
+    fn separate(&self, cells: &[CellPlan], survey: &Survey, launches: u32) -> Separate {
         let all: BTreeSet<Collective> = cells.iter().map(|planned| planned.cell.collective).collect();
         if self.launch_per_candidate {
             return Separate { collectives: all, series: launches };
         }
         let collectives: BTreeSet<Collective> =
-            all.into_iter().filter(|collective| NOT_SWITCHABLE.contains(collective)).collect();
+            all.into_iter().filter(|collective| survey.not_switchable.contains(collective)).collect();
         let series = if collectives.is_empty() { 0 } else { launches.max(SERIES) };
         Separate { collectives, series }
     }

@@ -20,7 +20,10 @@ pub use launcher::{Launcher, Wishes};
 use crate::backend::Backend;
 use crate::error::RunnerError;
 use crate::scratch;
-use crate::wire::{Call, Event, Job, Outcome, PROTOCOL, Task};
+use crate::wire::{Call, Event, Job, Outcome, PROTOCOL, Sent, Task};
+
+/// What each rank sent to each other in one call.
+pub type Traffic = Vec<BTreeMap<u32, Sent>>;
 
 /// Launches `collrules-worker` under Open MPI's mpirun.
 #[derive(Debug)]
@@ -55,6 +58,24 @@ impl MpiBackend {
 
     fn job(&self, task: Task) -> Job {
         Job { protocol: PROTOCOL, task, layout: self.layout }
+    }
+
+    /// Calls each point of a plan once, under a rules file if the plan says that one rules (`under_rule`), and returns
+    /// what it sent: per cell and candidate, per rank, per receiver. The job needs Open MPI's monitoring layer and a
+    /// preloaded library (see `collrules-worker`'s `traffic`), which the launcher's own options have to bring.
+    pub fn count(&mut self, plan: &Plan, rules: Option<&Path>) -> Result<Vec<Vec<Traffic>>, RunnerError> {
+        let command = self.measuring_command(plan, rules);
+        let mut counted: Vec<Vec<Traffic>> = vec![Vec::new(); plan.cells.len()];
+        let mut doing = "starting to count".to_owned();
+        self.launcher.converse(&command, &self.job(Task::Count(plan.clone())), &mut |event| {
+            if let Event::Sent { cell, candidate, ranks } = event {
+                doing =
+                    format!("counting after {} in {}", plan.cells[cell].candidates[candidate], plan.cells[cell].cell);
+                counted[cell].push(ranks);
+            }
+            Ok(doing.clone())
+        })?;
+        Ok(counted)
     }
 
     /// The MCA settings of a launch that reads a rules file, and no other.

@@ -6,14 +6,13 @@
 mod formulas;
 mod model;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::path::Path;
 
 use collrules_record::units::Seconds;
 use collrules_record::{Candidate, Plan, Survey};
-use collrules_rules::classic;
-use collrules_rules::{Collective, Release, Version, registry};
+use collrules_rules::{Behaviour, Collective, Distribution, Release, Version, load, registry};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -22,6 +21,7 @@ pub use model::{Model, Scenario};
 use crate::backend::Backend;
 use crate::engine::{self, Executor, Opened};
 use crate::error::RunnerError;
+use crate::grid::NOT_SWITCHABLE;
 use crate::schedule::Visit;
 use crate::trial;
 use crate::wire::{Call, Event, Outcome, Timing};
@@ -39,6 +39,12 @@ impl Simulation {
     pub fn new(scenario: Scenario, release: Release, slots: u32) -> Self {
         Self { model: Model::new(scenario), release, slots }
     }
+
+    /// The first of its release.
+    fn version(&self) -> Result<Version, RunnerError> {
+        let text = format!("{}.0", self.release);
+        text.parse().map_err(|cause| RunnerError::BadLibrary { said: text, cause })
+    }
 }
 
 impl Backend for Simulation {
@@ -47,9 +53,7 @@ impl Backend for Simulation {
     }
 
     fn survey(&mut self) -> Result<Survey, RunnerError> {
-        let version: Version = format!("{}.0", self.release)
-            .parse()
-            .map_err(|cause| RunnerError::BadLibrary { said: self.release.to_string(), cause })?;
+        let version = self.version()?;
         let algorithms = Collective::ALL.into_iter().map(|collective| {
             let listed = registry::algorithms(self.release, collective);
             (collective, listed.map(|algorithm| (algorithm.id, algorithm.name.to_owned())).collect())
@@ -59,6 +63,7 @@ impl Backend for Simulation {
             version,
             hosts: (0..self.slots).map(|host| format!("simulated{host}")).collect(),
             algorithms: algorithms.collect(),
+            not_switchable: BTreeSet::from(NOT_SWITCHABLE),
             preset: BTreeMap::new(),
             components: BTreeMap::new(),
             clock_step: Seconds(1e-9),
@@ -100,12 +105,12 @@ impl Backend for Simulation {
     }
 
     fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<Outcome>, RunnerError> {
-        let text = std::fs::read_to_string(rules)?;
-        // A file that the release rejects is no rules file to it, and every call is right.
-        let file = classic::read(&text).ok();
+        let behaviour = Behaviour::of(self.version()?)?;
+        // A file that the version rejects is no rules file to it, and every call is right.
+        let file = load(&std::fs::read(rules)?, &behaviour).into_accepted();
         let outcome = |call: &Call| {
             let bytes = call.cell().lookup_bytes(self.release);
-            let served = file.as_ref()?.lookup(self.release, call.collective, call.ranks.0, bytes)?;
+            let served = file.as_ref()?.serve(call.collective, call.ranks, bytes, Distribution::Any);
             let known = registry::algorithm(self.release, call.collective, served.choice.algorithm);
             let exists = served.choice.is_builtin() || known.is_ok();
             // MPI_ERR_ARG, what Open MPI answers to an algorithm that does not exist.

@@ -121,26 +121,14 @@ impl Operation {
     }
 }
 
-/// Eight random-looking bytes that follow from a salt, the rank whose data it is, and a place in it: the finaliser of
-/// splitmix64 (Steele, Lea, Flood 2014).
+/// Random-looking bits, the upper ones best, that follow from a salt, the rank whose data it is, and a place in it.
 fn mixed(salt: u64, rank: usize, place: usize) -> u64 {
-    let mut bits = salt.rotate_left(40) ^ (rank as u64).rotate_left(20) ^ place as u64;
-    for (shift, factor) in [(30, 0xbf58_476d_1ce4_e5b9), (27, 0x94d0_49bb_1331_11eb)] {
-        bits = (bits.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ (bits >> shift)).wrapping_mul(factor);
-    }
-    bits ^ (bits >> 31)
+    (place as u64 ^ salt.rotate_left(32) ^ (rank as u64).rotate_left(44)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// The byte at a place of the known data of a rank.
 fn known_byte(salt: u64, rank: usize, place: usize) -> u8 {
     (mixed(salt, rank, place) >> 56) as u8
-}
-
-/// The element at a place of the known vector of a rank. Sums over ranks wrap around in no C `int`: it would be an
-/// overflow there.
-fn known_int(salt: u64, rank: usize, place: usize) -> i32 {
-    // 2^15 times 2^16 ranks is the most.
-    (mixed(salt, rank, place) >> 49) as i32
 }
 
 #[cfg(test)]

@@ -160,6 +160,22 @@ fn reduced_results_are_checked() {
     }
 }
 
+/// A contribution that is missing, or counted for another, changes every sum.
+#[test]
+fn sums_of_the_wrong_ranks_are_seen() {
+    for ranks in [2, 3, 16] {
+        let all = reduction(Collective::Allreduce, ranks, 64);
+        for (one, other) in (0..ranks).flat_map(|one| (0..ranks).map(move |other| (one, other))) {
+            let mut data = reduction(Collective::Allreduce, ranks, 64).swap_remove(0);
+            let differences = all[one].send.iter().zip(&all[other].send);
+            for (sum, (counted, missing)) in data.receive.iter_mut().zip(differences) {
+                *sum += counted - missing;
+            }
+            assert_eq!(data.is_right(SALT), one == other, "{one} counted for {other} of {ranks}");
+        }
+    }
+}
+
 /// A call that does nothing at all is seen on every rank that should have got something.
 #[test]
 fn results_that_never_came_are_seen() {

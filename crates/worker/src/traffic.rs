@@ -1,0 +1,65 @@
+//! What a call sends, counted: proof that two ways to ask for an algorithm come to the same.
+//!
+//! Open MPI's monitoring layer (`--mca pml_monitoring_enable 2`) reports every message of a collective to a function that a
+//! preloaded library may replace (`tests/cli/traffic.c`); it hands the counts on through `collrules_sent`. Persistent
+//! requests, which the first algorithms of alltoall and alltoallv use, pass by the layer uncounted.
+
+use std::collections::BTreeMap;
+
+use collrules_record::Plan;
+use collrules_rules::Collective;
+use collrules_runner::wire::{Event, Sent};
+
+use crate::communicators::Communicators;
+use crate::control::Control;
+use crate::ffi::{Counter, Tools};
+use crate::operation::Operation;
+use crate::sync::dissemination_barrier;
+use crate::{WorkerError, report};
+
+/// Calls each point of the plan once, with checked data, and reports what every rank sent meanwhile.
+pub(crate) fn run(control: &Control, tools: &Tools, plan: &Plan) -> Result<(), WorkerError> {
+    let counter = Counter::find().ok_or(WorkerError::NoCounter(Counter::NAME))?;
+    let mut communicators = Communicators::new(control, tools, plan);
+    for (place, planned) in plan.cells.iter().enumerate() {
+        let cell = planned.cell;
+        if control.rank() >= cell.ranks.0 {
+            continue;
+        }
+        communicators.prepare(cell, &planned.candidates)?;
+        let base = communicators.base(cell);
+        let mut operation = Operation::new(cell, base)?;
+        for (index, candidate) in planned.candidates.iter().enumerate() {
+            let comm = communicators.candidate(cell, *candidate);
+            dissemination_barrier(base);
+            // Only this rank's own sends are counted here, so that nobody has to wait for anybody.
+            let before = snapshot(&counter, control.ranks());
+            // The check of a barrier calls it as often as it takes.
+            let result = if cell.collective == Collective::Barrier {
+                operation.call(comm).map(|()| true)
+            } else {
+                operation.checked_call(comm, (place as u64) << 32 | index as u64)
+            };
+            let after = snapshot(&counter, control.ranks());
+            if result != Ok(true) {
+                let what = result.map_or_else(|class| format!("MPI error class {class}"), |_| "wrong data".to_owned());
+                let (candidate, cell) = (candidate.to_string(), cell.to_string());
+                return Err(WorkerError::CountedCallFailed { candidate, cell, what });
+            }
+            let ranks = control.gather(cell.ranks.0, difference(&before, &after));
+            report(control, &Event::Sent { cell: place, candidate: index, ranks });
+        }
+    }
+    Ok(())
+}
+
+fn snapshot(counter: &Counter, ranks: u32) -> Vec<Sent> {
+    (0..ranks).map(|peer| counter.sent_to(peer)).collect()
+}
+
+fn difference(before: &[Sent], after: &[Sent]) -> BTreeMap<u32, Sent> {
+    let sent = (0..).zip(before.iter().zip(after)).map(|(peer, (before, after))| {
+        (peer, Sent { messages: after.messages - before.messages, bytes: after.bytes - before.bytes })
+    });
+    sent.filter(|(_, sent)| sent.messages > 0).collect()
+}

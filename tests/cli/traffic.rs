@@ -1,0 +1,259 @@
+//! Whether what is measured is what the rule line asks for: the messages that both send.
+//!
+//! A candidate is measured on a communicator for which `MPI_T` has set its choice; users get it from a line of a rules
+//! file. For every algorithm and its parameters both send the same messages, rank by rank and receiver by receiver. And
+//! where the plan says that one candidate stands for another, they do so too.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use collrules_record::plan::{CellPlan, Plan, Schedule};
+use collrules_record::units::{Bytes, Ranks};
+use collrules_record::{Candidate, Cell, Survey};
+use collrules_rules::emit::{self, Notes};
+use collrules_rules::metric::{Metric, metric};
+use collrules_rules::steps::Steps;
+use collrules_rules::table::all_builtin;
+use collrules_rules::{Collective, Release, RuleTable, registry};
+use collrules_runner::Backend;
+use collrules_runner::grid::{DEFAULT_MEMORY, Grid, NOT_SWITCHABLE, known_release};
+use collrules_runner::mpi::{Launcher, MpiBackend, Traffic, Wishes};
+
+use crate::support::{OpenMpi, skip, under_each_release};
+
+/// A cell in which one candidate is called, and the one that is measured for it.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    cell: Cell,
+    candidate: Candidate,
+    measured_as: Candidate,
+}
+
+/// One release with what it takes to count.
+struct Counting<'a> {
+    mpi: &'a OpenMpi,
+    shim: PathBuf,
+    scratch: &'a Path,
+    survey: Survey,
+    release: Release,
+}
+
+impl<'a> Counting<'a> {
+    fn new(mpi: &'a OpenMpi, scratch: &'a Path) -> Option<Self> {
+        let shim = scratch.join("traffic.so");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/traffic.c");
+        let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&shim).arg(source).status();
+        if !compiled.is_ok_and(|status| status.success()) {
+            skip("no C compiler that makes a library that counts");
+            return None;
+        }
+        let survey = backend(mpi, String::new()).survey().unwrap();
+        let release = known_release(&survey).unwrap();
+        assert_eq!(survey.not_switchable, BTreeSet::from(NOT_SWITCHABLE), "{}", mpi.version);
+        Some(Self { mpi, shim, scratch, survey, release })
+    }
+
+    fn count(&self, cells: Vec<CellPlan>, rules: Option<&Path>, options: &str) -> Vec<Vec<Traffic>> {
+        let pml = if self.mpi.is_before(5) { "" } else { "--mca pml ob1,monitoring" };
+        let preload = self.shim.display();
+        let options = format!("{options} {pml} --mca pml_monitoring_enable 2 -x LD_PRELOAD={preload}");
+        let under_rule = (rules.is_some() || options.contains("_algorithm ")).then_some(Candidate::Builtin);
+        let plan = Plan { under_rule, ..Plan::new(cells, 1, Schedule::default(), 1) };
+        backend(self.mpi, options).count(&plan, rules).unwrap()
+    }
+
+    /// Every candidate of every collective: each at sizes of its own, so that one rules file can ask for all of them.
+    fn points(&self, ranks: &[u32], bases: &[u64]) -> Vec<Point> {
+        let mut points = Vec::new();
+        for (collective, ranks) in
+            Collective::ALL.iter().flat_map(|collective| ranks.iter().map(move |n| (*collective, *n)))
+        {
+            let sizes = bases.iter().flat_map(|base| (0..64).map(move |place| Bytes(base + 4 * place)));
+            let grid = Grid {
+                collectives: vec![collective],
+                ranks: vec![Ranks(ranks)],
+                sizes: sizes.collect(),
+                segments: vec![Bytes(1 << 10), Bytes(8 << 10), Bytes(64 << 10)],
+                fanouts: vec![1, 2, 3, 4],
+                requests: vec![2],
+                oversubscribe: true,
+                ..Grid::default()
+            };
+            let plan = grid.plan(&self.survey, 1, Schedule::default(), 1).unwrap();
+            for planned in &plan.cells {
+                let shared = planned.shared.iter().map(|shared| (shared.candidate, shared.measured_as));
+                let mut all: Vec<_> = planned.candidates[1..].iter().map(|it| (*it, *it)).chain(shared).collect();
+                all.sort_unstable();
+                assert!(all.len() <= 64, "{}: more candidates than sizes", planned.cell);
+                let free = metric_of(self.release, planned.cell);
+                let base = bases.iter().rev().find(|base| **base <= planned.cell.bytes.0).copied().unwrap_or(0);
+                let place = ((planned.cell.bytes.0 - base) / 4) as usize;
+                let chosen =
+                    if free { if place == 0 { &all[..] } else { &[] } } else { all.get(place..=place).unwrap_or(&[]) };
+                points.extend(chosen.iter().map(|(candidate, measured_as)| Point {
+                    cell: planned.cell,
+                    candidate: *candidate,
+                    measured_as: *measured_as,
+                }));
+            }
+        }
+        points
+    }
+
+    /// The files that ask for the candidates, and the points of each. What a rule's algorithm calls inside has no rules
+    /// in the same file, and what has no size has one candidate in each.
+    fn files(&self, points: &[Point]) -> Vec<(PathBuf, Vec<Point>)> {
+        let mut parts: BTreeMap<(bool, usize), Vec<Point>> = BTreeMap::new();
+        let mut seen: BTreeMap<(Collective, Ranks, Bytes), usize> = BTreeMap::new();
+        for point in points {
+            let Cell { collective, ranks, bytes } = point.cell;
+            let number = if metric_of(self.release, point.cell) {
+                let number = seen.entry((collective, ranks, bytes)).or_default();
+                *number += 1;
+                *number - 1
+            } else {
+                0
+            };
+            let calls = registry::algorithms(self.release, collective).any(|algorithm| !algorithm.calls.is_empty());
+            parts.entry((calls, number)).or_default().push(*point);
+        }
+        let file = |((calls, number), points): ((bool, usize), Vec<Point>)| {
+            let mut tables: BTreeMap<Collective, BTreeMap<Ranks, BTreeMap<u64, Candidate>>> = BTreeMap::new();
+            for point in &points {
+                let ranks = tables.entry(point.cell.collective).or_default().entry(point.cell.ranks).or_default();
+                ranks.insert(point.cell.lookup_bytes(self.release), point.candidate);
+            }
+            let mut table = RuleTable::new();
+            for (collective, ranks) in tables {
+                let mut blocks = all_builtin();
+                for (ranks, sizes) in ranks {
+                    let mut steps = Steps::constant(collrules_rules::Choice::BUILTIN);
+                    for (bytes, candidate) in sizes {
+                        steps.set(bytes, None, candidate.choice());
+                    }
+                    blocks.set(ranks.0.into(), Some(u64::from(ranks.0) + 1), steps);
+                }
+                table.set(collective, blocks);
+            }
+            let path = self.scratch.join(format!("rules-{calls}-{number}.conf"));
+            fs::write(&path, emit::classic(&table, &Notes::default(), |_| true).unwrap()).unwrap();
+            (path, points)
+        };
+        parts.into_iter().map(file).collect()
+    }
+
+    /// What is sent when `MPI_T` has set the choice, or, where it cannot, when the command line has.
+    fn measured(&self, points: &[Point]) -> Vec<(Traffic, Traffic)> {
+        let (forced, switched): (Vec<_>, Vec<_>) =
+            points.iter().partition(|point| self.survey.not_switchable.contains(&point.cell.collective));
+        let mut sent: BTreeMap<(Cell, Candidate), Traffic> = BTreeMap::new();
+        let both = |point: &Point| CellPlan::new(point.cell, vec![point.candidate, point.measured_as]);
+        for (point, traffic) in switched.iter().zip(self.count(switched.iter().map(both).collect(), None, "")) {
+            let [own, other] = traffic.try_into().unwrap();
+            sent.insert((point.cell, point.candidate), own);
+            sent.insert((point.cell, point.measured_as), other);
+        }
+        let wanted = |point: &Point| [(point.cell, point.candidate), (point.cell, point.measured_as)];
+        let forced: BTreeSet<(Cell, Candidate)> = forced.iter().flat_map(wanted).collect();
+        let ids: BTreeSet<u32> = forced.iter().map(|(_, candidate)| candidate.choice().algorithm).collect();
+        for id in ids {
+            let these: Vec<_> = forced.iter().filter(|(_, candidate)| candidate.choice().algorithm == id).collect();
+            let cells = these.iter().map(|(cell, candidate)| alone(*cell, *candidate)).collect();
+            let options = format!("--mca coll_tuned_allgatherv_algorithm {id}");
+            for (point, traffic) in these.iter().zip(self.count(cells, None, &options)) {
+                sent.insert(**point, traffic[0].clone());
+            }
+        }
+        let of = |point: &Point| wanted(point).map(|point| sent[&point].clone()).into();
+        points.iter().map(of).collect()
+    }
+}
+
+fn alone(cell: Cell, candidate: Candidate) -> CellPlan {
+    CellPlan::new(cell, vec![candidate])
+}
+
+/// The algorithms that send by persistent requests, which are not reported to the monitoring layer. As no other algorithm
+/// of their collectives is silent, silence tells them as well.
+fn is_silent(collective: Collective, candidate: Candidate) -> bool {
+    matches!((collective, candidate.choice().algorithm), (Collective::Alltoall | Collective::Alltoallv, 1))
+}
+
+/// Whether rules cannot tell message sizes apart.
+fn metric_of(release: Release, cell: Cell) -> bool {
+    !matches!(metric(release, cell.collective, cell.ranks), Metric::Times(_))
+}
+
+fn backend(mpi: &OpenMpi, options: String) -> MpiBackend {
+    let launcher = Launcher::find(&Wishes {
+        mpirun: Some(mpi.mpirun.clone()),
+        worker: Some(PathBuf::from(env!("CARGO_BIN_EXE_collrules-worker"))),
+        arguments: options,
+        oversubscribe: true,
+        patience: Duration::from_secs(60),
+        ..Wishes::default()
+    });
+    MpiBackend::new(launcher.unwrap())
+}
+
+/// Counts both, and fails with every point that differs.
+fn prove(mpi: &OpenMpi, ranks: &[u32], bases: &[u64]) {
+    let scratch = tempfile::tempdir().unwrap();
+    let Some(counting) = Counting::new(mpi, scratch.path()) else { return };
+    let points = counting.points(ranks, bases);
+    let mut faults = Vec::new();
+    let mut kinds: BTreeMap<Collective, BTreeSet<String>> = BTreeMap::new();
+    let (mut shared, mut launches) = (0, 0);
+    for (file, points) in counting.files(&points) {
+        let cells = points.iter().map(|point| alone(point.cell, point.candidate)).collect();
+        let ruled = counting.count(cells, Some(&file), "");
+        launches += 1;
+        for ((point, ruled), (own, other)) in points.iter().zip(ruled).zip(counting.measured(&points)) {
+            let Point { cell, candidate, measured_as } = point;
+            let counted = own.iter().any(|receivers| !receivers.is_empty());
+            if counted == is_silent(cell.collective, *candidate) {
+                faults.push(format!("{cell} {candidate}: counted {own:?}"));
+            }
+            if ruled[0] != own {
+                faults.push(format!("{cell} {candidate}: by its rule {:?}, as measured {own:?}", ruled[0]));
+            }
+            if measured_as != candidate {
+                shared += 1;
+                if other != own {
+                    faults.push(format!("{cell} {candidate} sends {own:?}, {measured_as} {other:?}"));
+                }
+            }
+            kinds.entry(cell.collective).or_default().insert(format!("{own:?}"));
+        }
+    }
+    assert!(faults.is_empty(), "Open MPI {}:\n{}", mpi.version, faults.join("\n"));
+    // Algorithms do differ in what they send: a counter that always says the same would have found no fault either.
+    assert!(kinds.values().all(|kinds| kinds.len() > 1), "{kinds:?}");
+    say(&format!(
+        "Open MPI {}: {} points send what their rules say, {shared} of them what they are measured as; {launches} rules \
+         files",
+        mpi.version,
+        points.len(),
+    ));
+}
+
+/// Past the capture of the test runner.
+fn say(what: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{what}");
+}
+
+#[test]
+fn what_is_measured_is_what_the_rule_says() {
+    under_each_release(|mpi| prove(mpi, &[2, 4], &[20_000]));
+}
+
+/// `cargo test --test cli all_that_is_measured -- --ignored --nocapture`
+#[test]
+#[ignore = "takes minutes"]
+fn all_that_is_measured_is_what_the_rule_says() {
+    under_each_release(|mpi| prove(mpi, &[2, 3, 4, 5, 8], &[4, 1000, 20_000, 200_000]));
+}
