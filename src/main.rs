@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Analyze(analyze) => cmd::analyze::run(&analyze).map(done),
         Command::Tree(tree) => cmd::tree::run(&tree).map(done),
         Command::Verify(verify) => cmd::verify::run(&verify).map(done),
+        Command::Doctor(doctor) => cmd::doctor::run(&doctor),
         Command::Check(check) => cmd::check::run(&check),
         Command::Explain(explain) => cmd::explain::run(&explain).map(done),
         Command::Convert(convert) => cmd::convert::run(&convert).map(done),

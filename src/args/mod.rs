@@ -1,6 +1,7 @@
 //! The command line, as it is parsed; nothing here opens or decides anything.
 
 mod bench;
+pub(crate) mod doctor;
 mod policy;
 mod refine;
 mod session;
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Tree(Tree),
     /// Show whether the Open MPI in use accepts a rules file and serves calls by the rules meant for them
     Verify(Verify),
+    /// Say what is installed, which components would serve, and what is in the way of measuring, with remedies
+    Doctor(doctor::Doctor),
     /// Show everything that is wrong with rules files, or might surprise, in any release
     Check(Check),
     /// Say which line of a rules file decides a call in each release, and what runs; without --op, show the whole file

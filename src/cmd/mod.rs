@@ -6,6 +6,7 @@ pub(crate) mod check;
 mod conclude;
 pub(crate) mod convert;
 pub(crate) mod diff;
+pub(crate) mod doctor;
 pub(crate) mod explain;
 mod foresee;
 mod frontier;

@@ -1,12 +1,13 @@
 //! Which component serves what is to be measured, and what follows from it.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use collrules_record::findings::Findings;
 use collrules_record::rundir::RunDir;
-use collrules_record::{Candidate, Cell, Component, Plan, Survey};
+use collrules_record::{Candidate, Cell, Component, Layout, Placement, Plan, Serving, Survey};
 use collrules_rules::{Collective, Release};
-use collrules_runner::{Backend, serving};
+use collrules_runner::{Backend, RunnerError, serving};
 
 use crate::deliver::Pins;
 use crate::failure::Failure;
@@ -38,6 +39,40 @@ pub(super) fn find(
         }
     }
     Ok(())
+}
+
+/// What takes the calls of cells before `coll/tuned` does, in whole sentences with the remedy. Asked only where ranks share
+/// one of several nodes: elsewhere the proof itself tells, but there a failing rule can make other components hang.
+pub(super) fn displacing(
+    backend: &mut dyn Backend,
+    scratch: &Path,
+    cells: &[Cell],
+    survey: &Survey,
+    release: Release,
+    layout: Layout,
+) -> Result<Vec<String>, Failure> {
+    let nodes = cells.iter().map(|cell| (cell.ranks, layout.nodes(&survey.hosts, cell.ranks))).collect();
+    let placement = Placement { layout, nodes, serving: Vec::new() };
+    if !placement.nodes.values().any(|nodes| nodes.are_several() && nodes.share()) {
+        return Ok(Vec::new());
+    }
+    let found = match serving::serving(backend, scratch, cells, release, &survey.components, &placement) {
+        // Nobody is known to be in the way; what that means for the file, the proof will tell.
+        Err(RunnerError::NotServed { .. }) => return Ok(Vec::new()),
+        found => found?,
+    };
+    let sentence = |serving: &Serving| {
+        let pins = serving::pins(serving.collective, &serving.without);
+        let settings: Vec<String> = pins.iter().map(|(name, value)| format!("--mca {name} {value}")).collect();
+        format!(
+            "  {} on {} ranks is served by {}, which rules do not reach; with --mpirun-args '{}' it is not",
+            serving.collective,
+            serving.ranks,
+            serving.by,
+            settings.join(" "),
+        )
+    };
+    Ok(found.iter().filter(|serving| !serving.without.is_empty()).map(sentence).collect())
 }
 
 /// The settings that put other components out of the way of these collectives.

@@ -30,23 +30,24 @@ pub(super) fn mpi(args: &Launch) -> Result<Started, RunnerError> {
 
 /// A backend that launches jobs, whatever they do there.
 pub(super) fn launching(args: &Launch) -> Result<MpiBackend, RunnerError> {
-    Ok(MpiBackend::new(launcher(args)?).laid_out(args.layout))
+    Ok(MpiBackend::new(Launcher::find(&wishes(args))?).laid_out(args.layout))
 }
 
-fn launcher(args: &Launch) -> Result<Launcher, RunnerError> {
-    Launcher::find(&Wishes {
+/// What the command line says about launching.
+pub(super) fn wishes(args: &Launch) -> Wishes {
+    Wishes {
         mpirun: args.mpirun.clone(),
         worker: args.worker.clone(),
         arguments: args.mpirun_args.clone(),
         oversubscribe: args.oversubscribe,
         patience: Duration::from_secs_f64(args.hang_timeout.0.clamp(1.0, 1e9)),
         stop: interrupt::flag(),
-    })
+    }
 }
 
 /// The same as [`mpi`], with the backend as what it is.
 pub(super) fn tuning(args: &Launch) -> Result<(MpiBackend, Survey, Release, Pins), RunnerError> {
-    let launcher = launcher(args)?;
+    let launcher = Launcher::find(&wishes(args))?;
     let mut pins = settings_in_force(&launcher);
     let mut backend = MpiBackend::new(launcher).laid_out(args.layout);
     let survey = backend.survey()?;

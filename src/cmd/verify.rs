@@ -10,8 +10,8 @@ use collrules_runner::RunnerError;
 use collrules_runner::grid;
 use collrules_runner::proof;
 
-use super::source;
 use super::start::{self, Started};
+use super::{served, source};
 use crate::args::Verify;
 use crate::failure::Failure;
 
@@ -30,6 +30,10 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
         })
         .filter(|cell| grid::obstacle(*cell, grid::DEFAULT_MEMORY).is_none())
         .collect();
+    let displaced = served::displacing(backend.as_mut(), &args.scratch, &cells, &survey, release, args.launch.layout)?;
+    if !displaced.is_empty() {
+        return Err(Failure::Unproven { what: format!("{} is NOT obeyed", args.rules.display()), faults: displaced });
+    }
     let proof = proof::prove(backend.as_mut(), &args.rules, &args.scratch, &table, release, &cells)?;
     if !proof.faults.is_empty() {
         return Err(Failure::unproven(format!("{} is NOT obeyed", args.rules.display()), &proof));

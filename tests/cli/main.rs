@@ -16,6 +16,8 @@ mod bench;
 #[cfg(feature = "mpi")]
 mod differential;
 #[cfg(feature = "mpi")]
+mod doctor;
+#[cfg(feature = "mpi")]
 mod faults;
 #[cfg(feature = "mpi")]
 mod kills;

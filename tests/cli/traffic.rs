@@ -19,7 +19,7 @@ use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Collective, Release, RuleTable, registry};
 use collrules_runner::Backend;
-use collrules_runner::grid::{DEFAULT_MEMORY, Grid, NOT_SWITCHABLE, known_release};
+use collrules_runner::grid::{Grid, NOT_SWITCHABLE, known_release};
 use collrules_runner::mpi::{Launcher, MpiBackend, Traffic, Wishes};
 
 use crate::support::{OpenMpi, skip, under_each_release};

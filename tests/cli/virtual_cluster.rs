@@ -59,7 +59,9 @@ fn tuning_pays_where_the_network_is_slow() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
-        let arguments = "tune --ops bcast,scatter,barrier --np 8 --sizes 64K,256K --budget 30s --launches 2 --out";
+        // Few candidates, so that a visit is short and there are enough of them for a test.
+        let arguments = "tune --ops bcast,scatter,barrier --np 8 --sizes 64K --segments 8K --fanouts 2 --budget 40s \
+                         --launches 2 --out";
         let arguments =
             if mpi.is_before(5) { arguments.to_owned() } else { arguments.replace("--out", "--disable-han --out") };
         let ran = on_hosts(mpi, "--hosts 8", &arguments, &out).exits(0);
@@ -132,9 +134,11 @@ fn a_setting_hands_one_collective_to_tuned() {
         fs::write(&rules, "1\n7\n3\n2 1\n0 0 0 0\n4 1\n0 3 0 8192\n5 1\n0 0 0 0\n").unwrap();
         let scratch = scratch.path().display();
         let hosts = "--hosts 2 --slots 2 -- env OMPI_MCA_coll_han_priority=40";
-        let arguments = format!("verify --np 4 --sizes 1K,64K --hang-timeout 10s --scratch {scratch}");
-        // The copy with failing rules breaks han's own set-up, so that the job may hang until it is given up.
-        on_hosts(mpi, hosts, &arguments, &rules).exits(7).complains("is NOT obeyed");
+        let arguments = format!("verify --np 4 --sizes 1K,64K --scratch {scratch}");
+        let ran = on_hosts(mpi, hosts, &arguments, &rules).exits(7);
+        ran.complains("is NOT obeyed");
+        ran.complains("bcast on 4 ranks is served by han");
+        ran.complains("--mca coll_han_bcast_dynamic_global_communicator_module 3");
         let setting = format!("{hosts} OMPI_MCA_coll_han_bcast_dynamic_global_communicator_module=3");
         on_hosts(mpi, &setting, &arguments, &rules).exits(0);
     });

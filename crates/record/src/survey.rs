@@ -8,6 +8,19 @@ use serde::{Deserialize, Serialize};
 use crate::component::Component;
 use crate::units::{Ranks, Seconds};
 
+/// Where a rank may run, and under which limits, as the kernel tells it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The processors that it may run on, as in `0-3,8`.
+    pub processors: String,
+    /// The number of processors that its host has switched on; 0 where that is unknown.
+    pub online: u32,
+    /// The memory that it may lock, in bytes; missing where there is no limit, or none is known.
+    pub lockable: Option<u64>,
+    /// What decides the frequency of the host's first processor; missing where nothing does, or nobody says.
+    pub governor: Option<String>,
+}
+
 /// The running Open MPI and the slots at hand, as a worker job reported them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Survey {
@@ -17,6 +30,9 @@ pub struct Survey {
     pub version: Version,
     /// The host of each rank of a job that fills all slots, in rank order.
     pub hosts: Vec<String>,
+    /// Where each rank of that job may run, in rank order.
+    #[serde(default)]
+    pub places: Vec<Place>,
     /// The algorithms that the running library lists, id and name, per collective.
     pub algorithms: BTreeMap<Collective, Vec<(u32, String)>>,
     /// The collectives whose algorithm the library does not let be set while a job runs.

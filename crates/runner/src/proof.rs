@@ -258,6 +258,9 @@ fn sizes(release: Release, collective: Collective, ranks: Ranks, edges: &BTreeSe
 
 #[cfg(test)]
 mod tests {
+    use collrules_rules::Choice;
+    use collrules_rules::steps::Steps;
+
     use super::*;
 
     #[test]

@@ -161,7 +161,8 @@ impl Judged {
             return format!(
                 "{served}; all gains are over that. The settings that switch the rules on let coll/tuned serve \
                  {collective} instead: {:.2}x in geometric mean over these {cells} cells. They act on {collective} in all \
-                 communicators that {component} would serve, measured or not.",
+                 communicators that {component} would serve, measured or not; where the rules say nothing, coll/tuned \
+                 decides there.",
                 self.mean(),
             );
         }
@@ -170,7 +171,7 @@ impl Judged {
         } else if slower > 0 {
             let least = self.gains.iter().copied().fold(f64::INFINITY, f64::min);
             format!(
-                "with the best rules for coll/tuned instead, {slower} of {cells} cells would be slower, the most by \
+                "with the rules found for coll/tuned instead, {slower} of {cells} cells would be slower, the most by \
                  {:.2}x, and rules cannot hand single sizes back ({:.2}x in geometric mean)",
                 1.0 / least,
                 self.mean(),

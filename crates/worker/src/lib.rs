@@ -98,7 +98,7 @@ pub fn run() -> ExitCode {
             Task::Measure(plan) => measure::run(&control, &tools, &plan, &faults, measure::Way::Timed),
             Task::Trial(plan) => measure::run(&control, &tools, &plan, &faults, measure::Way::Trial),
             Task::Probe(calls) => probe::run(&control, &calls),
-            Task::Serving { calls, without } => probe::serving(&control, &calls, &without),
+            Task::Serving { calls, without } => probe::serving(&control, &tools, &calls, &without),
             Task::Count(plan) => traffic::run(&control, &tools, &plan),
         });
         match result {

@@ -2,13 +2,15 @@
 //!
 //! Under a rules file with algorithm ids that do not exist, a call fails exactly where such a rule serves it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::Component;
 use collrules_runner::wire::{Call, Event, Outcome};
 
 use crate::control::Control;
+use crate::ffi::Tools;
 use crate::operation::Operation;
+use crate::switch::variable;
 use crate::{WorkerError, communicators, ffi, report};
 
 /// Makes each call once and reports how it ended on all its ranks.
@@ -36,7 +38,20 @@ pub(crate) fn run(control: &Control, calls: &[Call]) -> Result<(), WorkerError> 
 }
 
 /// Makes each call once on a communicator without each of the lists of components, and reports how all that ended.
-pub(crate) fn serving(control: &Control, calls: &[Call], without: &[Vec<Component>]) -> Result<(), WorkerError> {
+pub(crate) fn serving(
+    control: &Control,
+    tools: &Tools,
+    calls: &[Call],
+    without: &[Vec<Component>],
+) -> Result<(), WorkerError> {
+    for collective in calls.iter().map(|call| call.collective).collect::<BTreeSet<_>>() {
+        // From 5.0 on a forced algorithm beats the rules by which a call has to fail. Where it cannot be taken back, the
+        // answer is that nothing is known to serve the collective by rules, and that is so.
+        let forced = variable(collective, "algorithm");
+        if tools.int(&forced)?.is_some_and(|id| id != 0) {
+            let _ = tools.set_int(&forced, 0);
+        }
+    }
     let mut comms = BTreeMap::new();
     let mut outcomes = Vec::with_capacity(calls.len());
     for (place, call) in calls.iter().enumerate() {

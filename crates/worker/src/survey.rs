@@ -1,8 +1,10 @@
 //! What library, hosts and algorithms there are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::time::Instant;
 
+use collrules_record::survey::Place;
 use collrules_record::units::Seconds;
 use collrules_record::{Component, Survey};
 use collrules_rules::{Collective, Version};
@@ -18,6 +20,7 @@ pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
     report(control, &Event::Hello { protocol: PROTOCOL, ranks: control.ranks() });
     let host = mpi::environment::processor_name().unwrap_or_else(|_| "unknown".to_owned());
     let hosts = control.gather(control.ranks(), host);
+    let places = control.gather(control.ranks(), place());
     if !control.is_root() {
         return Ok(());
     }
@@ -28,6 +31,7 @@ pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
         library,
         version,
         hosts,
+        places,
         algorithms: algorithms(tools),
         not_switchable: not_switchable(tools),
         preset: preset(tools)?,
@@ -36,6 +40,23 @@ pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
     };
     report(control, &Event::Survey(survey));
     Ok(())
+}
+
+/// Where this rank may run, from the files of proc(5) and the kernel's cpufreq; what they don't say stays empty.
+fn place() -> Place {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let (status, limits) = (read("/proc/self/status"), read("/proc/self/limits"));
+    let processors = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let lockable = limits.lines().find_map(|line| line.strip_prefix("Max locked memory"));
+    let online = read("/proc/cpuinfo").lines().filter(|line| line.starts_with("processor")).count();
+    let governor = read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").trim().to_owned();
+    Place {
+        processors: processors.unwrap_or_default().trim().to_owned(),
+        online: u32::try_from(online).unwrap_or(u32::MAX),
+        // The soft limit; `unlimited` is none.
+        lockable: lockable.and_then(|limits| limits.split_whitespace().next()?.parse().ok()),
+        governor: (!governor.is_empty()).then_some(governor),
+    }
 }
 
 /// The version in a text like `Open MPI v4.1.4, package: ...`.

@@ -34,6 +34,7 @@ fn manifest() -> Manifest {
             not_switchable: Default::default(),
             preset: BTreeMap::new(),
             components: BTreeMap::new(),
+            places: Vec::new(),
             clock_step: Seconds(1e-9),
         },
         plan: Plan {

@@ -71,6 +71,16 @@ impl Launcher {
         })
     }
 
+    /// The mpirun that is used.
+    pub fn mpirun(&self) -> &Path {
+        &self.mpirun
+    }
+
+    /// The worker that is started.
+    pub fn worker(&self) -> &Path {
+        &self.worker
+    }
+
     /// The version of mpirun.
     pub fn version(&self) -> Version {
         self.version

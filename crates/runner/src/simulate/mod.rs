@@ -66,6 +66,7 @@ impl Backend for Simulation {
             not_switchable: BTreeSet::from(NOT_SWITCHABLE),
             preset: BTreeMap::new(),
             components: BTreeMap::new(),
+            places: Vec::new(),
             clock_step: Seconds(1e-9),
         })
     }

@@ -4,6 +4,7 @@
 
 mod campaign;
 mod common;
+mod components;
 mod constraints;
 mod crossovers;
 mod errors;

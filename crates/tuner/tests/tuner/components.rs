@@ -1,0 +1,110 @@
+//! Rules where another component serves the calls today.
+
+use std::collections::BTreeSet;
+
+use collrules_record::Policy;
+use collrules_record::findings::{Criteria, Findings, Verdict};
+use collrules_record::{Candidate, Component, Placement, Ranks, Serving};
+use collrules_rules::{Choice, Collective, Release};
+use collrules_tuner::{Observations, analyze_among};
+
+use crate::campaign::{Campaign, cell, finding, plain, remarked, rules};
+
+const OWN: Candidate = Candidate::Component(Component::TUNED);
+
+fn serving(ranks: u32, by: Component) -> Serving {
+    let without = if by == Component::TUNED { Vec::new() } else { vec![by] };
+    Serving { collective: Collective::Bcast, ranks: Ranks(ranks), by, without }
+}
+
+/// Bcast on 2 ranks is served by `tuned`, on 4 by `han`.
+fn analyze(campaign: &Campaign) -> (Findings, BTreeSet<Collective>) {
+    let placement =
+        Placement { serving: vec![serving(2, Component::TUNED), serving(4, Component::HAN)], ..Placement::default() };
+    let observations = Observations::from_samples(campaign.text()).unwrap();
+    analyze_among(
+        &observations,
+        &placement,
+        Release::V5_0,
+        Criteria::default(),
+        Policy::default(),
+        "a synthetic campaign",
+    )
+    .unwrap()
+}
+
+/// On 2 ranks algorithm 6 is better than the builtin. On 4 ranks, at 1 KiB, what `tuned` does by itself is as good as
+/// `han`; at 64 KiB the times are given: `han`, `tuned` by itself, its algorithm 3.
+fn campaign(han: f64, own: f64, pipeline: f64) -> Campaign {
+    let mut campaign = Campaign::new(1, 0.002);
+    campaign.time(cell(Collective::Bcast, 2, 1024), &[(Candidate::Builtin, 10.0), (plain(6), 5.0)]);
+    campaign.time(
+        cell(Collective::Bcast, 4, 1024),
+        &[(Candidate::Builtin, 10.0), (plain(3), 15.0), (plain(6), 14.0), (OWN, 10.0)],
+    );
+    campaign.time(
+        cell(Collective::Bcast, 4, 65536),
+        &[(Candidate::Builtin, han), (plain(3), pipeline), (plain(6), 2.0 * han), (OWN, own)],
+    );
+    campaign
+}
+
+#[test]
+fn rules_that_pay_displace_the_component_and_gains_are_over_it() {
+    let (findings, freed) = analyze(&campaign(100.0, 300.0, 50.0));
+    assert_eq!(freed, BTreeSet::from([Collective::Bcast]));
+    let large = finding(&findings, cell(Collective::Bcast, 4, 65536));
+    assert_eq!(large.served, Choice::plain(3));
+    let gain = large.served_gain().unwrap().point;
+    assert!((1.9..2.1).contains(&gain), "{gain}: over han, not over what tuned does by itself");
+    let small = finding(&findings, cell(Collective::Bcast, 4, 1024));
+    assert_eq!(small.served_candidate(), OWN, "no rule means tuned's own decision once han is out of the way");
+    assert!((0.98..1.02).contains(&small.served_gain().unwrap().point));
+    assert_eq!(finding(&findings, cell(Collective::Bcast, 2, 1024)).unruled, Candidate::Builtin);
+    assert!(remarked(&findings, "served by Open MPI's component han; all gains are over that"));
+}
+
+/// Twice as fast at one size, but 20 % slower at another, where the rules leave it to `tuned`.
+#[test]
+fn a_component_stays_where_a_size_would_lose() {
+    let mut campaign = campaign(100.0, 300.0, 50.0);
+    campaign.time(
+        cell(Collective::Bcast, 4, 256),
+        &[(Candidate::Builtin, 10.0), (plain(3), 15.0), (plain(6), 14.0), (OWN, 12.0)],
+    );
+    let (findings, freed) = analyze(&campaign);
+    assert!(freed.is_empty());
+    assert_eq!(rules(&findings, Collective::Bcast, 4), [(0, Choice::BUILTIN)]);
+    let large = finding(&findings, cell(Collective::Bcast, 4, 65536));
+    assert_eq!((large.served, large.unruled), (Choice::BUILTIN, Candidate::Builtin));
+    assert!(matches!(&large.verdict, Verdict::Keep { why } if why == "han serves it"));
+    assert!(remarked(&findings, "1 of 3 cells would be slower, the most by 1.20x"));
+    // Rules for communicators that tuned serves anyway are not touched.
+    assert!(rules(&findings, Collective::Bcast, 2).iter().any(|(_, choice)| *choice == Choice::plain(6)));
+}
+
+/// Better than what `tuned` does by itself is not better than what users have.
+#[test]
+fn what_only_beats_tuned_displaces_nothing() {
+    let (findings, freed) = analyze(&campaign(100.0, 300.0, 150.0));
+    assert!(freed.is_empty());
+    assert_eq!(rules(&findings, Collective::Bcast, 4), [(0, Choice::BUILTIN)]);
+}
+
+#[test]
+fn without_other_components_nothing_is_different() {
+    let campaign = campaign(100.0, 300.0, 50.0);
+    let observations = Observations::from_samples(campaign.text()).unwrap();
+    let placement = Placement::default();
+    let (among, freed) = analyze_among(
+        &observations,
+        &placement,
+        Release::V4_1,
+        Criteria::default(),
+        Policy::default(),
+        "a synthetic campaign",
+    )
+    .unwrap();
+    assert!(freed.is_empty());
+    assert_eq!(among, campaign.analyze());
+}

@@ -1,0 +1,187 @@
+//! What a trial job on all slots tells.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::Survey;
+use collrules_record::survey::Place;
+
+use super::finding::Finding;
+
+pub(super) fn examine(survey: &Survey) -> Vec<Finding> {
+    let mut findings = vec![slots(survey)];
+    findings.extend(binding(survey));
+    findings.extend(memory(survey));
+    findings.extend(governor(survey));
+    findings.extend(survey.preset.iter().map(|(name, value)| {
+        Finding::warning("settings", format!("{name} is {value} in a job, before collrules sets anything"))
+            .remedy("it competes with a rules file; take it away where the rules are to decide")
+    }));
+    let mut components: Vec<_> = survey.components.iter().collect();
+    components.sort_by_key(|(_, priority)| std::cmp::Reverse(**priority));
+    let components: Vec<String> = components.into_iter().map(|(name, priority)| format!("{name} {priority}")).collect();
+    findings.push(Finding::ok("components", format!("by priority: {}", components.join(", "))));
+    findings
+}
+
+fn slots(survey: &Survey) -> Finding {
+    let hosts = per_host(survey);
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let (ranks, count) = (survey.hosts.len(), hosts.len());
+    let what = format!("{ranks} slot{} on {count} host{}", plural(ranks), plural(count));
+    if survey.slots().0 < 2 {
+        return Finding::problem("slots", format!("{what}; a collective needs 2"))
+            .remedy("give mpirun more (--mpirun-args '--hostfile FILE', or --host NAME:4), or pass --oversubscribe");
+    }
+    let crowded: Vec<&str> = hosts
+        .iter()
+        .filter(|(_, ranks)| {
+            let union: BTreeSet<u32> = ranks.iter().flat_map(|place| processors(&place.processors)).collect();
+            !union.is_empty() && union.len() < ranks.len()
+        })
+        .map(|(host, _)| *host)
+        .collect();
+    if crowded.is_empty() {
+        Finding::ok("slots", what)
+    } else {
+        Finding::warning("slots", format!("{what}; more ranks than processors on {}", some(&crowded)))
+            .remedy("lower the slots of these hosts: times would include the operating system's scheduler")
+    }
+}
+
+/// Whether ranks are bound, and not to the same processors.
+fn binding(survey: &Survey) -> Option<Finding> {
+    let hosts = per_host(survey);
+    if survey.places.is_empty() {
+        return Some(Finding::note("binding", "unknown: the worker does not tell"));
+    }
+    let shared: Vec<&str> = hosts
+        .iter()
+        .filter(|(_, ranks)| {
+            let mut seen = BTreeSet::new();
+            let bound = ranks.iter().map(|place| processors(&place.processors)).filter(|set| set.len() == 1);
+            bound.flatten().any(|processor| !seen.insert(processor))
+        })
+        .map(|(host, _)| *host)
+        .collect();
+    if !shared.is_empty() {
+        return Some(
+            Finding::warning("binding", format!("several ranks are bound to one processor on {}", some(&shared)))
+                .remedy("--mpirun-args '--bind-to core', or fewer slots"),
+        );
+    }
+    let free = survey.places.iter().filter(|place| processors(&place.processors).len() as u32 >= place.online).count();
+    Some(if free == 0 {
+        Finding::ok("binding", "every rank is bound to a part of its host")
+    } else if survey.places.iter().all(|place| place.online == 1) {
+        Finding::ok("binding", "hosts have one processor")
+    } else {
+        Finding::note("binding", format!("{free} of {} ranks may run anywhere on their host", survey.places.len()))
+            .remedy("bind them as your programs are: --mpirun-args '--bind-to core'")
+    })
+}
+
+/// Networks that register memory need it unlimited.
+fn memory(survey: &Survey) -> Option<Finding> {
+    let least = survey.places.iter().filter_map(|place| place.lockable).min()?;
+    let what = format!("some ranks may lock {} KiB of memory only", least / 1024);
+    (per_host(survey).len() > 1).then(|| {
+        Finding::note("memory", what).remedy(
+            "InfiniBand and its kin need it unlimited: `ulimit -l unlimited`, or memlock in /etc/security/limits.conf; \
+             over TCP it does not matter",
+        )
+    })
+}
+
+/// Processors that change their speed change the times.
+fn governor(survey: &Survey) -> Option<Finding> {
+    let named: BTreeSet<&str> = survey.places.iter().filter_map(|place| place.governor.as_deref()).collect();
+    let others: Vec<&str> = named.iter().copied().filter(|name| *name != "performance").collect();
+    if named.is_empty() {
+        return None;
+    }
+    Some(if others.is_empty() {
+        Finding::ok("frequency", "the governor of every processor is performance")
+    } else {
+        Finding::note("frequency", format!("processors are governed by {}", others.join(", ")))
+            .remedy("cpupower frequency-set -g performance (as root), if times shall repeat better")
+    })
+}
+
+/// The ranks of each host.
+fn per_host(survey: &Survey) -> BTreeMap<&str, Vec<&Place>> {
+    let mut hosts: BTreeMap<&str, Vec<&Place>> = BTreeMap::new();
+    for (rank, host) in survey.hosts.iter().enumerate() {
+        hosts.entry(host).or_default().extend(survey.places.get(rank));
+    }
+    hosts
+}
+
+/// The processors of a list such as `0-3,8`.
+fn processors(list: &str) -> BTreeSet<u32> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.trim().parse::<u32>().ok()?..=last.trim().parse().ok()?)
+    };
+    list.split(',').filter_map(range).flatten().collect()
+}
+
+fn some(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first, others @ ..] => format!("{first} and {} more", others.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::units::Seconds;
+
+    use super::super::finding::State;
+    use super::*;
+
+    /// Ranks by host and processors, on hosts with 4 processors.
+    fn survey(ranks: &[(&str, &str)]) -> Survey {
+        let place = |(_, processors): &(&str, &str)| Place {
+            processors: (*processors).to_owned(),
+            online: 4,
+            lockable: Some(65536),
+            governor: Some("powersave".to_owned()),
+        };
+        Survey {
+            library: "Open MPI v4.1.4".to_owned(),
+            version: "4.1.4".parse().expect("known"),
+            hosts: ranks.iter().map(|(host, _)| (*host).to_owned()).collect(),
+            places: ranks.iter().map(place).collect(),
+            algorithms: BTreeMap::new(),
+            preset: BTreeMap::new(),
+            components: BTreeMap::new(),
+            not_switchable: Default::default(),
+            clock_step: Seconds(1e-9),
+        }
+    }
+
+    #[test]
+    fn slots_and_binding_are_judged() {
+        for (ranks, slots_state, binding_state) in [
+            (&[("a", "0"), ("a", "1"), ("b", "0")][..], State::Ok, State::Ok),
+            (&[("a", "0"), ("a", "0")], State::Warning, State::Warning),
+            (&[("a", "0-3"), ("a", "0-3")], State::Ok, State::Note),
+            (&[("a", "0-1"), ("a", "0-1"), ("a", "0,1")], State::Warning, State::Ok),
+            (&[("a", "0-3")], State::Problem, State::Note),
+        ] {
+            let survey = survey(ranks);
+            assert_eq!(slots(&survey).state, slots_state, "{ranks:?}");
+            assert_eq!(binding(&survey).expect("known").state, binding_state, "{ranks:?}");
+        }
+        assert!(memory(&survey(&[("a", "0"), ("a", "1")])).is_none(), "one host needs no network");
+        assert!(memory(&survey(&[("a", "0"), ("b", "1")])).is_some());
+        assert_eq!(governor(&survey(&[("a", "0")])).expect("known").state, State::Note);
+    }
+
+    #[test]
+    fn lists_of_processors_are_read() {
+        assert_eq!(processors("0-2,5").len(), 4);
+        assert!(processors("").is_empty());
+    }
+}

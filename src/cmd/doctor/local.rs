@@ -1,0 +1,143 @@
+//! What this machine and its files say, without starting anything.
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::finding::Finding;
+
+/// Open MPI refuses to run as root unless it is told twice; 5.0 and later read other names.
+const ROOT_PERMISSIONS: [&str; 4] = [
+    "OMPI_ALLOW_RUN_AS_ROOT",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+    "PRTE_ALLOW_RUN_AS_ROOT",
+    "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM",
+];
+
+pub(super) fn user() -> Finding {
+    let root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
+    let missing: Vec<&str> = ROOT_PERMISSIONS.into_iter().filter(|name| env::var_os(name).is_none()).collect();
+    if !root {
+        return Finding::ok("user", "not root");
+    }
+    if missing.is_empty() {
+        return Finding::ok("user", "root, and Open MPI is told that this is meant");
+    }
+    let exports: Vec<String> = missing.iter().map(|name| format!("{name}=1")).collect();
+    Finding::warning("user", "root, and Open MPI refuses to start as root unless it is told that this is meant")
+        .remedy(format!("run as a user, or: export {}", exports.join(" ")))
+}
+
+/// Where mpirun takes its hosts from.
+pub(super) fn allocation() -> Option<Finding> {
+    let managers = [("SLURM_JOB_ID", "Slurm"), ("PBS_JOBID", "PBS"), ("LSB_JOBID", "LSF"), ("JOB_ID", "Grid Engine")];
+    let job = managers.into_iter().find_map(|(name, manager)| Some((manager, env::var(name).ok()?)));
+    let hostfile = ["OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"]
+        .into_iter()
+        .find_map(|name| Some((name, env::var(name).ok()?)));
+    Some(match (job, hostfile) {
+        (Some((manager, job)), _) => Finding::ok("allocation", format!("{manager} job {job}")),
+        (None, Some((name, file))) if !Path::new(&file).is_file() => {
+            Finding::problem("allocation", format!("{name} names {file}, which is not there"))
+                .remedy("name a file that exists, or take the variable away")
+        }
+        (None, Some((name, file))) => Finding::ok("allocation", format!("hosts from {file} ({name})")),
+        (None, None) => {
+            Finding::note("allocation", "no job of a batch system and no default hostfile: this host alone")
+                .remedy("run within an allocation, or name hosts: --mpirun-args '--hostfile FILE'")
+        }
+    })
+}
+
+/// Whether others compute here now.
+pub(super) fn load() -> Finding {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let Some(load) = text.split(' ').next().and_then(|load| load.parse::<f64>().ok()) else {
+        return Finding::note("load", "unknown: /proc/loadavg cannot be read");
+    };
+    let what = format!("{load:.2} on {processors} processors of this host");
+    if load > 0.5 * processors as f64 {
+        Finding::warning("load", what)
+            .remedy("measure when nothing else runs, on nodes of your own (Slurm: --exclusive)")
+    } else {
+        Finding::ok("load", what)
+    }
+}
+
+/// Parameter files and variables that set something of the coll framework, line by line.
+pub(super) fn settings(mpirun: &Path) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in parameter_files(mpirun) {
+        let Ok(text) = fs::read_to_string(&file) else { continue };
+        let set = parameters(&text).into_iter().map(|(name, value)| (name, value, file.display().to_string()));
+        findings.extend(set.map(|(name, value, place)| setting(&name, &value, &place)));
+    }
+    for (name, value) in env::vars() {
+        let Some(parameter) = name.strip_prefix("OMPI_MCA_").filter(|parameter| is_coll(parameter)) else { continue };
+        findings.push(setting(parameter, &value, "the environment"));
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok("settings", "no parameter file and no variable sets anything of coll"));
+    }
+    findings
+}
+
+fn setting(name: &str, value: &str, place: &str) -> Finding {
+    let what = format!("{place} sets {name} = {value}");
+    let competes = name.starts_with("coll_tuned_") && (name.ends_with("_algorithm") || name.ends_with("_filename"));
+    if competes {
+        Finding::warning("settings", what).remedy(
+            "it competes with a rules file (from 5.0 on a forced algorithm beats it); take it away where the rules are to \
+             decide",
+        )
+    } else {
+        Finding::note("settings", what).remedy("measured times, and the rules, hold with it only")
+    }
+}
+
+/// Those of the user and of the installation; Debian keeps the latter's in /etc.
+fn parameter_files(mpirun: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        env::home_dir().map(|home| home.join(".openmpi/mca-params.conf")).into_iter().collect();
+    let names = ["openmpi-mca-params.conf", "openmpi-mca-params-override.conf"];
+    let prefix = mpirun.parent().and_then(Path::parent).map(|prefix| prefix.join("etc"));
+    for directory in prefix.into_iter().chain([PathBuf::from("/etc/openmpi")]) {
+        files.extend(names.map(|name| directory.join(name)));
+    }
+    files
+}
+
+/// The parameters of the coll framework that a file sets, with their values.
+fn parameters(text: &str) -> Vec<(String, String)> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    let set = lines.filter_map(|line| line.split_once('='));
+    set.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
+        .filter(|(name, _)| is_coll(name))
+        .collect()
+}
+
+fn is_coll(name: &str) -> bool {
+    name == "coll" || name.starts_with("coll_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::State;
+    use super::*;
+
+    #[test]
+    fn parameter_files_are_read_as_open_mpi_does() {
+        let text = "# coll = no\n coll_tuned_bcast_algorithm = 3\nbtl=tcp\ncoll=^han,hcoll\ncollect = x\n";
+        let found = parameters(text);
+        assert_eq!(
+            found,
+            [("coll_tuned_bcast_algorithm", "3"), ("coll", "^han,hcoll")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        );
+        assert_eq!(setting("coll_tuned_bcast_algorithm", "3", "x").state, State::Warning);
+        assert_eq!(setting("coll_tuned_dynamic_rules_filename", "/x", "x").state, State::Warning);
+        assert_eq!(setting("coll_han_priority", "0", "x").state, State::Note);
+    }
+}

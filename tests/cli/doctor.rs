@@ -1,0 +1,82 @@
+//! What the doctor finds, and what it advises.
+
+use std::os::unix::fs::MetadataExt;
+use std::process::Command;
+
+use crate::support::{OpenMpi, Ran, allow_root, bounded, under_each_release};
+
+/// `collrules doctor --json` with these variables, its exit code, and its findings as `subject state what remedy`.
+fn doctor(mpi: &OpenMpi, environment: &[(&str, &str)]) -> (Option<i32>, Vec<String>) {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut command = mpi.collrules("doctor --json --oversubscribe --scratch", scratch.path());
+    findings(command.envs(environment.iter().copied()))
+}
+
+fn findings(command: &mut Command) -> (Option<i32>, Vec<String>) {
+    let ran = Ran::from(command.output().unwrap());
+    let answer: serde_json::Value =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
+    assert_eq!(answer["able"].as_bool(), Some(ran.code == Some(0)), "{}", ran.stdout);
+    let line = |finding: &serde_json::Value| {
+        ["subject", "state", "what", "remedy"].map(|key| finding[key].as_str().unwrap_or_default()).join(" ")
+    };
+    (ran.code, answer["findings"].as_array().unwrap().iter().map(line).collect())
+}
+
+#[track_caller]
+fn has(findings: &[String], beginning: &str, part: &str) {
+    let found = findings.iter().any(|finding| finding.starts_with(beginning) && finding.contains(part));
+    assert!(found, "no `{beginning}` with `{part}` in {findings:#?}");
+}
+
+#[test]
+fn an_installation_that_works_is_named() {
+    under_each_release(|mpi| {
+        let (code, found) = doctor(mpi, &[]);
+        // With a single slot nothing can be measured, and that is what it has to say.
+        if std::thread::available_parallelism().unwrap().get() < 2 {
+            return has(&found, "slots problem", "a collective needs 2");
+        }
+        assert_eq!(code, Some(0), "{found:#?}");
+        has(&found, "launcher ok", &format!("Open MPI {}", mpi.version));
+        has(&found, "worker ok", "collrules-worker");
+        has(&found, "slots ok", "on 1 host");
+        has(&found, "components ok", "tuned 30");
+        has(&found, "serving ok", "tuned serves barrier, bcast");
+    });
+}
+
+#[test]
+fn settings_in_the_way_are_found() {
+    under_each_release(|mpi| {
+        let (code, found) = doctor(mpi, &[("OMPI_MCA_coll_tuned_bcast_algorithm", "1")]);
+        assert_eq!(code, Some(0));
+        has(&found, "settings warning", "the environment sets coll_tuned_bcast_algorithm = 1");
+        has(&found, "settings warning", "a forced algorithm beats it");
+        let (code, found) = doctor(mpi, &[("OMPI_MCA_coll_tuned_priority", "0")]);
+        assert_eq!(code, Some(4));
+        has(&found, "serving problem", "not served by coll/tuned");
+    });
+}
+
+#[test]
+fn what_is_missing_is_found() {
+    let (code, found) = findings(bounded().args(["doctor", "--json", "--mpirun", "/nowhere/mpirun"]));
+    assert_eq!(code, Some(4));
+    has(&found, "launcher problem", "install Open MPI");
+    assert_eq!(Ran::from(bounded().args(["doctor", "--mpirun", "/nowhere/mpirun"]).output().unwrap()).code, Some(4));
+    if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
+        under_each_release(|mpi| {
+            let scratch = tempfile::tempdir().unwrap();
+            let mut command = mpi.collrules("doctor --json --scratch", scratch.path());
+            allow_root(&mut command);
+            for name in ["OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"] {
+                command.env_remove(name);
+            }
+            let (code, found) = findings(&mut command);
+            assert_eq!(code, Some(4), "{found:#?}");
+            has(&found, "user warning", "export OMPI_ALLOW_RUN_AS_ROOT=1");
+            has(&found, "job problem", "ALLOW_RUN_AS_ROOT");
+        });
+    }
+}
