@@ -12,7 +12,7 @@ use collrules_rules::Release;
 use collrules_runner::grid::known_release;
 use collrules_tuner::Observations;
 
-use super::{conclude, frontier, remarks, served};
+use super::{clock, conclude, frontier, remarks, served};
 use crate::args::{Analyze, CriteriaArgs};
 use crate::deliver::{self, Pins};
 use crate::failure::Failure;
@@ -82,6 +82,8 @@ pub(super) fn findings_of_run(
     }
     findings.remarks.extend(remarks::of_rules(&findings));
     findings.remarks.extend(remarks::of_run(manifest));
+    findings.remarks.extend(clock::under_resolution(&findings));
+    findings.remarks.extend(clock::of_clock(&run.clock()?));
     Ok(findings)
 }
 

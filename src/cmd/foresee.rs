@@ -85,6 +85,12 @@ fn sentences(forecast: &Forecast, budget: Budget, others: f64) -> Vec<String> {
         forecast.piloted,
         launches.join(", "),
     )];
+    if forecast.unknown > 0 {
+        lines.push(format!(
+            "That leaves out {} cells of which the pilot learned nothing: it ended before it came to any like them.",
+            forecast.unknown,
+        ));
+    }
     if let Some(budget) = budget.0 {
         let free = Seconds(forecast.unbounded.0 + others);
         lines.push(if free.0 > total.0 * 1.1 {
@@ -107,6 +113,7 @@ mod tests {
             measuring: Seconds(20.0),
             unbounded: Seconds(unbounded),
             piloted: 4,
+            unknown: 0,
         };
         let budget = Budget(Some(Seconds(25.0)));
         let text = sentences(&forecast(300.0), budget, 5.0).join(" ");

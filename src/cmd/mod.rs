@@ -3,6 +3,7 @@
 pub(crate) mod analyze;
 pub(crate) mod bench;
 pub(crate) mod check;
+mod clock;
 mod conclude;
 pub(crate) mod convert;
 pub(crate) mod diff;

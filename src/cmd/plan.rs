@@ -13,6 +13,7 @@ use super::start::Started;
 use super::{foresee, measure, refine};
 use crate::args::Tune;
 use crate::failure::Failure;
+use crate::progress::say;
 
 /// Jobs beside the survey that do not measure: before, whether `coll/tuned` serves the calls; afterwards, whether the
 /// file is obeyed, and whether data are right under it.
@@ -41,10 +42,14 @@ pub(super) fn of(args: &Tune, survey: &Survey, taken: Duration) -> Result<Plan, 
 fn schedule(args: &Tune, survey: Duration) -> Schedule {
     let startup = if args.simulate.simulate.is_some() { 0.0 } else { survey.as_secs_f64() };
     let launches = f64::from(args.launches);
-    let measuring = args
-        .budget
-        .0
-        .map(|budget| (budget.0 * refine::grid_share(&args.refine) - startup * (1.0 + PROOF_JOBS + launches)).max(0.0));
+    let starts = startup * (1.0 + PROOF_JOBS + launches);
+    let measuring = args.budget.0.map(|budget| (budget.0 * refine::grid_share(&args.refine) - starts).max(0.0));
+    if measuring == Some(0.0) {
+        say(&format!(
+            "starting jobs alone takes about {}, which is the whole budget: little will be measured",
+            Seconds(starts),
+        ));
+    }
     Schedule {
         budget: measuring.map(|seconds| Seconds(seconds / launches)),
         startup: Seconds(startup),

@@ -25,6 +25,7 @@ mod kills;
 mod obeyed;
 #[cfg(feature = "mpi")]
 mod running;
+mod timing;
 mod traffic;
 #[cfg(feature = "mpi")]
 mod tuned;

@@ -13,7 +13,7 @@ fn tune_measures_everything_and_proves_its_rules() {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
         let arguments =
-            "tune --ops bcast,scatter,barrier --np 2,3,4 --sizes 1,4K,64K --budget 8s --oversubscribe --out";
+            "tune --ops bcast,scatter,barrier --np 2,3,4 --sizes 1,4K,64K --budget 24s --oversubscribe --out";
         let ran = Ran::from(mpi.collrules(arguments, &out).output().unwrap()).exits(0);
         let findings = findings(&out);
         if findings.table.is_empty() {

@@ -69,8 +69,8 @@ pub struct ClockCheck {
     pub uncertainty: Seconds,
     /// Whether the clocks were set anew.
     pub set_anew: bool,
-    /// How fast the clocks run apart, as seconds per second, where that is fastest; as the common clock has it after
-    /// this check.
+    /// How fast the clocks run apart, as seconds per second, where that is fastest; as the common clock had it when it was
+    /// checked.
     pub drift: f64,
 }
 
@@ -118,8 +118,8 @@ mod tests {
             drift: 1e-6,
         };
         let line = ClockLine { launch: 2, fact: ClockFact::Check(check) };
-        let text = serde_json::to_string(&line).unwrap();
+        let text = serde_json::to_string(&line).expect("plain data");
         assert!(text.starts_with(r#"{"launch":2,"record":"check","at":1.5,"#), "{text}");
-        assert_eq!(serde_json::from_str::<ClockLine>(&text).unwrap(), line);
+        assert_eq!(serde_json::from_str::<ClockLine>(&text).expect("reads back"), line);
     }
 }

@@ -134,8 +134,13 @@ fn cell_row(out: &mut String, findings: &Findings, collective: Collective, cell:
     let builtin = cell.points.iter().find(|point| point.candidate.choice().is_builtin());
     let rivals = cell.points.iter().filter(|point| !point.candidate.choice().is_builtin());
     let best = rivals.min_by(|a, b| a.time.point.total_cmp(&b.time.point));
-    let time =
-        |estimate: Option<Estimate>| estimate.map_or("-".to_owned(), |estimate| Seconds(estimate.point).to_string());
+    // A reading is off by up to a step of the clock at either end of a call.
+    let least = 2.0 * findings.criteria.clock_step.0;
+    let time = |estimate: Option<Estimate>| match estimate {
+        None => "-".to_owned(),
+        Some(estimate) if estimate.point < least => format!("under resolution ({})", Seconds(least)),
+        Some(estimate) => Seconds(estimate.point).to_string(),
+    };
     let verdict = match &cell.verdict {
         Verdict::Replace { candidate, .. } => candidate_name(findings, collective, *candidate),
         Verdict::Keep { why } => format!("builtin: {why}"),
@@ -269,6 +274,48 @@ mod tests {
             remarks: Vec::new(),
         };
         report(&findings, &Context::default())
+    }
+
+    #[test]
+    fn times_that_the_clock_cannot_tell_are_marked() {
+        use collrules_record::findings::PointFinding;
+        use collrules_record::units::{Bytes, Ranks};
+        use collrules_record::{Candidate, Cell};
+        use collrules_rules::Choice;
+        let time = Estimate { point: 1.5e-6, low: None, high: None, level: 0.95, samples: 9 };
+        let cell = CellFinding {
+            cell: Cell { collective: Collective::Barrier, ranks: Ranks(2), bytes: Bytes(0) },
+            points: vec![PointFinding {
+                candidate: Candidate::Builtin,
+                time,
+                gain: None,
+                p_value: None,
+                q_value: None,
+            }],
+            disqualified: Vec::new(),
+            verdict: Verdict::Keep { why: String::new() },
+            served: Choice::BUILTIN,
+            unruled: collrules_record::Candidate::Builtin,
+        };
+        let with_step = |step| {
+            let findings = Findings {
+                format: FORMAT,
+                source: String::new(),
+                statistic: Statistic::RankMaximum,
+                release: Release::V4_1,
+                criteria: Criteria { clock_step: Seconds(step), ..Criteria::default() },
+                cells: vec![cell.clone()],
+                crossovers: Vec::new(),
+                table: RuleTable::new(),
+                tree: Default::default(),
+                placement: Default::default(),
+                pins: Default::default(),
+                remarks: Vec::new(),
+            };
+            report(&findings, &Context::default())
+        };
+        assert!(with_step(1e-6).contains("| under resolution (2.000µs) |"));
+        assert!(with_step(1e-8).contains("| 1.500µs |"));
     }
 
     #[test]

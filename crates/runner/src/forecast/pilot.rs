@@ -199,10 +199,10 @@ mod tests {
             noise: Noise::default(),
         };
         let (small, large) = (cost(1e-5), cost(1e-3));
-        let found = between(&[(1.0, &small), (1e4, &large)], 1e2, &[Candidate::Builtin]).unwrap();
+        let found = between(&[(1.0, &small), (1e4, &large)], 1e2, &[Candidate::Builtin]).expect("there is one");
         assert!((found.calls[&Candidate::Builtin] / 1e-4 - 1.0).abs() < 1e-9, "{found:?}");
         assert!((found.check / 1e-3 - 1.0).abs() < 1e-9 && (found.turn / 1e-6 - 1.0).abs() < 1e-9);
-        let beyond = between(&[(1.0, &small), (1e4, &large)], 1e6, &[Candidate::Builtin]).unwrap();
+        let beyond = between(&[(1.0, &small), (1e4, &large)], 1e6, &[Candidate::Builtin]).expect("there is one");
         assert_eq!(beyond.calls[&Candidate::Builtin], 1e-3);
     }
 }

@@ -3,7 +3,7 @@
 //! | module | job |
 //! |---|---|
 //! | here | the order of visits within a launch |
-//! | [`cell`] | when a cell is precise, and which candidates rest or are dropped |
+//! | `cell` | when a cell is precise, and which candidates rest or are dropped |
 //! | [`history`] | what the launches so far say, and where the next one spends its time |
 
 mod cell;

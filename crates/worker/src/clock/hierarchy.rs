@@ -21,6 +21,9 @@ const DIFFERENCES: usize = 25;
 const EXCHANGES: usize = 10;
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// From so many nanoseconds on, the drift since a clock was last set is more exact than one from the differences.
+const LONG_BASELINE: i64 = 500_000_000;
+
 /// Exchanges behind the offset in the end, and behind a check.
 const LAST_EXCHANGES: usize = 40;
 
@@ -32,6 +35,8 @@ pub(crate) struct CommonClock {
     domains: Domains,
     rank: Rank,
     line: Line,
+    /// When this clock was set by another one, by the local clock.
+    set_at: Option<i64>,
     /// How far a ping-pong is off where the truth is known, in nanoseconds; on rank 0.
     known_error: Option<f64>,
     /// When it was last checked or set, by the local clock.
@@ -55,7 +60,7 @@ impl CommonClock {
         let comm = control.world().duplicate();
         let (domains, known_error) = Domains::find(control, &comm, separate);
         let rank = control.rank() as Rank;
-        let mut clock = Self { comm, domains, rank, line: Line::default(), known_error, checked: now() };
+        let mut clock = Self { comm, domains, rank, line: Line::default(), set_at: None, known_error, checked: now() };
         clock.set();
         clock
     }
@@ -148,9 +153,13 @@ impl CommonClock {
             thread::sleep(PAUSE);
             difference(EXCHANGES)
         };
+        let before = self.set_at.map(|at| (at, self.line));
         let differences: Vec<(i64, f64)> = (0..DIFFERENCES).filter_map(paused).collect();
-        if let Some(last) = difference(LAST_EXCHANGES) {
-            self.line = fit::line(&differences, last);
+        let Some(last) = difference(LAST_EXCHANGES) else { return };
+        self.line = fit::line(&differences, last);
+        if let Some((at, line)) = before.filter(|(at, _)| last.0 - at > LONG_BASELINE) {
+            self.line.drift = (last.1 - line.offset) / (last.0 - at) as f64;
         }
+        self.set_at = Some(last.0);
     }
 }

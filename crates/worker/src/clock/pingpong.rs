@@ -77,7 +77,7 @@ mod tests {
         // The other clock is 1000 ahead; one message of the first exchange was held up for 300.
         let slow = Exchange { asked: 0, answered: 1350, heard: 400 };
         let quick = Exchange { asked: 500, answered: 1550, heard: 600 };
-        let best = quickest(&[slow, quick]).unwrap();
+        let best = quickest(&[slow, quick]).expect("there is one");
         assert_eq!((best, best.offset(), best.middle()), (quick, 1000.0, 550));
         assert_eq!(slow.offset(), 1150.0);
         assert!(!quick.may_be_one_clock());

@@ -2,6 +2,7 @@
 //! time goes where it is needed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 
 use collrules_record::plan::{CellPlan, Effort};
 use collrules_record::sample::Row;
@@ -89,7 +90,8 @@ fn race(cells: u64) {
         let middle = share_dropped(&rehearsal, &truth, 1.5, 2.0);
         let far = share_dropped(&rehearsal, &truth, 3.0, 9.0);
         let samples = rehearsal.rows.iter().filter(|row| matches!(row, Row::Sample(_))).count();
-        println!(
+        let _ = writeln!(
+            std::io::stdout(),
             "{name}: dropped {} of {} within 3 %, {} of {} at 1.5 to 2 times, {} of {} above 3 times; {} samples per cell",
             near.0,
             near.1,
@@ -123,7 +125,7 @@ fn the_same_in_thousands_of_cells() {
 #[test]
 fn later_launches_are_for_what_is_undecided() {
     let plan = plan(40, Schedule { budget: None, ..Schedule::default() });
-    let close = |cell: &Cell| cell.bytes.0 % 2 == 0;
+    let close = |cell: &Cell| cell.bytes.0.is_multiple_of(2);
     let time = |cell: &Cell, id: u32| match id {
         0 => 2.06e-5,
         1 => {
