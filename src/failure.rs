@@ -44,6 +44,12 @@ pub(crate) enum Failure {
     /// A table cannot be used.
     #[error("{}: {cause}", path.display())]
     Import { path: PathBuf, cause: ImportError },
+    /// An input that another command takes.
+    #[error("{0}")]
+    Input(String),
+    /// Nothing of many files can be used.
+    #[error("{cause}")]
+    NotImported { cause: ImportError },
     /// An input cannot be opened.
     #[error("cannot open {}: {cause}", path.display())]
     Open { path: PathBuf, cause: std::io::Error },
@@ -112,6 +118,8 @@ impl Failure {
             Self::Import { .. }
             | Self::BadFindings { .. }
             | Self::NoTree { .. }
+            | Self::NotImported { .. }
+            | Self::Input(_)
             | Self::Open { .. }
             | Self::Analysis { .. }
             | Self::NotInForce { .. }
@@ -140,6 +148,7 @@ impl Failure {
 fn is_input(error: &RunDirError) -> bool {
     match error {
         RunDirError::NotARun { .. }
+        | RunDirError::Imported { .. }
         | RunDirError::Read { .. }
         | RunDirError::BadManifest { .. }
         | RunDirError::BadSamples { .. }

@@ -2,6 +2,7 @@
 
 mod bench;
 pub(crate) mod doctor;
+mod import;
 mod policy;
 mod refine;
 mod session;
@@ -17,11 +18,15 @@ use collrules_rules::emit::TargetFormat;
 use collrules_rules::{Behaviour, Collective, Distribution, Release};
 
 pub(crate) use bench::Bench;
+pub(crate) use import::{Import, Time, Unit};
 pub(crate) use policy::PolicyArgs;
 pub(crate) use refine::RefineArgs;
 pub(crate) use session::Session;
 pub(crate) use timing::{Budget, Timing};
 pub(crate) use tree::{Tree, TreeFormat};
+
+/// The release that foreign timings are taken to come from where nobody says otherwise.
+pub(crate) const TABLE_RELEASE: Release = Release::V5_0;
 
 /// Tunes Open MPI's coll/tuned: measures every algorithm of a collective on this cluster, writes the rules file that
 /// makes Open MPI pick the right one, and shows that it does.
@@ -50,6 +55,8 @@ pub(crate) enum Command {
     Analyze(Analyze),
     /// Show the decision tree that an analysis made, with the evidence for each of its leaves
     Tree(Tree),
+    /// Make a run directory of what OSU, IMB, ReproMPI and others measured
+    Import(Import),
     /// Show whether the Open MPI in use accepts a rules file and serves calls by the rules meant for them
     Verify(Verify),
     /// Say what is installed, which components would serve, and what is in the way of measuring, with remedies

@@ -1,9 +1,9 @@
 //! `collrules analyze`: verdicts and rules of a run directory or a timing table, without MPI.
 
-use std::fs::File;
 use std::path::Path;
 
 use collrules_record::findings::Findings;
+use collrules_record::import::{Format, ImportManifest, ImportReport, Importer};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Seconds;
 use collrules_record::{Manifest, Policy, import};
@@ -13,13 +13,10 @@ use collrules_runner::grid::known_release;
 use collrules_tuner::Observations;
 
 use super::{clock, conclude, frontier, remarks, served};
-use crate::args::{Analyze, CriteriaArgs};
+use crate::args::{Analyze, CriteriaArgs, TABLE_RELEASE};
 use crate::deliver::{self, Pins};
 use crate::failure::Failure;
 use crate::progress::say;
-
-/// The release that a table is taken to come from where nobody says otherwise.
-const TABLE_RELEASE: Release = Release::V5_0;
 
 pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
     if args.input.is_dir() { analyze_run(args) } else { analyze_table(args) }
@@ -33,22 +30,47 @@ fn analyze_run(args: &Analyze) -> Result<(), Failure> {
         return Err(Failure::Usage("--frontier is for tables; it does not read runs yet".to_owned()));
     }
     let run = RunDir::open(&args.input)?;
+    if let Some((manifest, report)) = run.imported()? {
+        return analyze_import(args, run, &manifest, &report);
+    }
     let manifest = run.manifest()?;
     let release = known_release(&manifest.survey)?;
     let findings = findings_of_run(&run, &manifest, release, &args.criteria, args.policy.policy())?;
-    // What was concluded before, and perhaps proven and installed, is not overwritten.
-    let target = match &args.out {
-        Some(out) => RunDir::prepare_derived(out)?,
-        None if run.file(rundir::FINDINGS).exists() => {
-            return Err(Failure::Usage(format!(
-                "{} holds findings already; name another directory for new ones with --out",
-                args.input.display(),
-            )));
-        }
-        None => run,
-    };
+    let target = target(args, run)?;
     let context = Context { manifest: Some(&manifest), ..Context::default() };
     finish(&target, &findings, &served::pins(&manifest.pins, &findings), context, args.quiet)
+}
+
+/// Where the findings of a run go. What was concluded before, and perhaps proven and installed, is not overwritten.
+fn target(args: &Analyze, run: RunDir) -> Result<RunDir, Failure> {
+    match &args.out {
+        Some(out) => Ok(RunDir::prepare_derived(out)?),
+        None if run.file(rundir::FINDINGS).exists() => Err(Failure::Usage(format!(
+            "{} holds findings already; name another directory for new ones with --out",
+            args.input.display(),
+        ))),
+        None => Ok(run),
+    }
+}
+
+/// A run that was imported: its numbers come without a survey and a plan.
+fn analyze_import(
+    args: &Analyze,
+    run: RunDir,
+    manifest: &ImportManifest,
+    report: &ImportReport,
+) -> Result<(), Failure> {
+    let source_name = run.path().display().to_string();
+    let failed = |cause| Failure::Analysis { source_name: source_name.clone(), cause };
+    let observations = Observations::from_samples_of(&run.samples()?.text, manifest.statistic).map_err(failed)?;
+    let criteria = args.criteria.criteria(Seconds(0.0));
+    let mut findings =
+        collrules_tuner::analyze_under(&observations, manifest.release, criteria, args.policy.policy(), &source_name)
+            .map_err(failed)?;
+    findings.remarks.extend(import::remarks(&report.findings));
+    findings.remarks.extend(remarks::of_rules(&findings));
+    let target = target(args, run)?;
+    finish(&target, &findings, &Pins::new(), Context::default(), args.quiet)
 }
 
 /// Decides on what a run directory holds.
@@ -92,9 +114,17 @@ fn analyze_table(args: &Analyze) -> Result<(), Failure> {
         return Err(Failure::Usage("a table needs a directory for what is made of it: --out DIR".to_owned()));
     };
     let release = args.release.unwrap_or(TABLE_RELEASE);
-    let file = File::open(&args.input).map_err(|cause| Failure::Open { path: args.input.clone(), cause })?;
+    let bytes = std::fs::read(&args.input).map_err(|cause| Failure::Open { path: args.input.clone(), cause })?;
+    if let Some(format @ (Format::Osu | Format::Imb | Format::Reprompi | Format::Detail | Format::Best)) =
+        Importer::format(&bytes)
+    {
+        return Err(Failure::Input(format!(
+            "{} is {format}, not a table: `collrules import` makes a run directory of it to analyze",
+            args.input.display(),
+        )));
+    }
     let table =
-        import::timing_table(file, release).map_err(|cause| Failure::Import { path: args.input.clone(), cause })?;
+        import::timing_table(&*bytes, release).map_err(|cause| Failure::Import { path: args.input.clone(), cause })?;
     for problem in &table.problems {
         say(&format!("{}: {problem}; left out", args.input.display()));
     }
@@ -108,6 +138,7 @@ fn analyze_table(args: &Analyze) -> Result<(), Failure> {
     if !table.problems.is_empty() {
         findings.remarks.push(format!("{} rows of the table were left out.", table.problems.len()));
     }
+    findings.remarks.extend(import::suspicions(&source_name, &bytes, release));
     findings.remarks.extend(remarks::of_rules(&findings));
     let run = RunDir::prepare_derived(out)?;
     if args.frontier {

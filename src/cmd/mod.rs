@@ -11,6 +11,7 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 mod foresee;
 mod frontier;
+pub(crate) mod import;
 pub(crate) mod measure;
 pub(crate) mod plan;
 mod refine;

@@ -7,6 +7,7 @@ mod bad_input;
 mod check;
 mod collectives;
 mod files;
+mod import;
 mod simulated;
 mod support;
 mod tree;

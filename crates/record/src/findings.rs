@@ -56,6 +56,9 @@ pub enum Statistic {
     RankMaximum,
     /// A mean over calls and ranks, as OSU prints: it hides the slowest rank and the spread.
     RankAverage,
+    /// One value per launch over calls on the slowest rank: IMB's `t_max` and OSU's `Max Latency` are means, what
+    /// ReproMPI gives are calls or their median.
+    SlowestRankSummary,
 }
 
 /// What a candidate has to show to replace the builtin.

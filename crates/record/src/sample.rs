@@ -80,6 +80,25 @@ pub enum Row {
     Ended(EndedPoint),
 }
 
+/// A timing of which some times may be missing, as in what others measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimedRow {
+    /// The launch of the MPI job, from 0.
+    pub launch: u32,
+    /// The round, from 0.
+    pub round: u32,
+    /// What was timed.
+    pub cell: Cell,
+    /// How it was carried out.
+    pub candidate: Candidate,
+    /// Maximum over ranks.
+    pub max: Option<Seconds>,
+    /// Minimum over ranks.
+    pub min: Option<Seconds>,
+    /// Mean over ranks.
+    pub mean: Option<Seconds>,
+}
+
 /// A text in the `ended` column that is not one of its forms.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` says neither `disqualified: ...` nor `dropped: ...`")]
@@ -120,6 +139,24 @@ pub(crate) struct WireRow {
     min_s: Option<Seconds>,
     mean_s: Option<Seconds>,
     ended: Option<String>,
+}
+
+impl From<&TimedRow> for WireRow {
+    fn from(row: &TimedRow) -> Self {
+        Self {
+            launch: row.launch,
+            visit: Some(0),
+            round: Some(row.round),
+            collective: row.cell.collective,
+            comm_size: row.cell.ranks,
+            message_bytes: row.cell.bytes,
+            candidate: row.candidate,
+            max_s: row.max,
+            min_s: row.min,
+            mean_s: row.mean,
+            ended: None,
+        }
+    }
 }
 
 impl From<&Row> for WireRow {

@@ -198,6 +198,7 @@ fn method(out: &mut String, findings: &Findings) -> fmt::Result {
         match findings.statistic {
             Statistic::RankMaximum => "A time is that of one call on its slowest rank.",
             Statistic::RankAverage => "A time is a mean over calls and ranks, which hides the slowest rank.",
+            Statistic::SlowestRankSummary => "A time stands for all calls of a launch on the slowest rank.",
         },
         percent(criteria.level),
     )?;
@@ -209,7 +210,7 @@ fn method(out: &mut String, findings: &Findings) -> fmt::Result {
              6 visits allow no test, and the builtin stays. The candidate has to be timed in every launch in which the \
              builtin was and to be faster in each of them, and the difference has to exceed two steps of the clock."
         ),
-        Statistic::RankAverage => writeln!(
+        Statistic::RankAverage | Statistic::SlowestRankSummary => writeln!(
             out,
             "A candidate replaces the builtin if the builtin takes at least {gain} longer and, where there are 6 \
              launches or more, the interval of that gain lies above 1, a Mann-Whitney test on the launches says so \
@@ -221,7 +222,7 @@ fn method(out: &mut String, findings: &Findings) -> fmt::Result {
     }?;
     let together = match findings.statistic {
         Statistic::RankMaximum => "the same test over all of them together".to_owned(),
-        Statistic::RankAverage => format!(
+        Statistic::RankAverage | Statistic::SlowestRankSummary => format!(
             "the same test over all of them together, or a mean gain of {} in every launch where none is possible",
             percent(criteria.untested_gain)
         ),
@@ -295,7 +296,7 @@ mod tests {
             disqualified: Vec::new(),
             verdict: Verdict::Keep { why: String::new() },
             served: Choice::BUILTIN,
-            unruled: collrules_record::Candidate::Builtin,
+            unruled: Candidate::Builtin,
         };
         let with_step = |step| {
             let findings = Findings {

@@ -127,7 +127,9 @@ impl Rival {
     fn convinces(&self, q_value: Option<f64>, statistic: Statistic, criteria: Criteria) -> bool {
         let shown = match (q_value, statistic) {
             (Some(q_value), _) => q_value <= criteria.error_rate && self.least_launch > 0.0,
-            (None, Statistic::RankAverage) => self.least_launch.exp() >= 1.0 + criteria.untested_gain,
+            (None, Statistic::RankAverage | Statistic::SlowestRankSummary) => {
+                self.least_launch.exp() >= 1.0 + criteria.untested_gain
+            }
             (None, Statistic::RankMaximum) => false,
         };
         shown && !self.slower && !self.barred && self.log_gain.exp() >= 1.0 + criteria.min_gain

@@ -1,5 +1,7 @@
 //! What the timings of a cell say about each candidate, before it is known how many comparisons there are.
 
+use std::collections::BTreeMap;
+
 use collrules_record::Candidate;
 use collrules_record::estimate::{Estimate, median};
 use collrules_record::findings::{Criteria, Statistic};
@@ -82,8 +84,8 @@ fn against(builtin: &Series, series: &Series, time: Estimate, statistic: Statist
             (Some(signed_rank(&losses)), Some(signed_rank_score(&losses)))
         }
         // Every launch of a table times one candidate, so that nothing is really paired.
-        Statistic::RankAverage => {
-            let (times, reference) = (series.seconds(), builtin.seconds());
+        Statistic::RankAverage | Statistic::SlowestRankSummary => {
+            let (times, reference) = (launch_medians(series), launch_medians(builtin));
             (Some(mann_whitney(&times, &reference)), Some(mann_whitney_score(&times, &reference)))
         }
     };
@@ -91,6 +93,15 @@ fn against(builtin: &Series, series: &Series, time: Estimate, statistic: Statist
     // Pairs are of launches of the builtin, so that as many launches are the same ones.
     let every_launch = launches.len() == builtin.launches().len();
     Evidence { candidate: series.candidate, time, gain, p_value, basis: Basis { score, launches, every_launch } }
+}
+
+/// The median time of each launch: calls of one launch are no replication.
+fn launch_medians(series: &Series) -> Vec<f64> {
+    let mut launches: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for timing in &series.timings {
+        launches.entry(timing.launch).or_default().push(timing.seconds);
+    }
+    launches.into_values().filter_map(|mut times| median(&mut times)).collect()
 }
 
 /// The median log gain of each run of pairs that belong together by the same key.

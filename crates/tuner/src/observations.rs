@@ -40,19 +40,28 @@ impl Observations {
     /// The text has to consist of whole lines, as [`RunDir::samples`](collrules_record::RunDir::samples) gives them:
     /// what an interrupted writer left of a last line is parsed as any other. Times that are not positive are left out.
     pub fn from_samples(text: &str) -> Result<Self, TunerError> {
+        Self::from_samples_of(text, Statistic::RankMaximum)
+    }
+
+    /// Reads a samples file whose times are of this statistic: the mean over ranks, or what there is of the slowest.
+    pub fn from_samples_of(text: &str, statistic: Statistic) -> Result<Self, TunerError> {
+        let time = match statistic {
+            Statistic::RankAverage => "mean_s",
+            Statistic::RankMaximum | Statistic::SlowestRankSummary => "max_s",
+        };
         check_format(text)?;
         let rows = read_rows(text)?;
         let ended = rows.column("ended")?.is_not_null();
         let ends = ends(&rows.filter(&ended)?)?;
         let timings = rows.filter(&!ended)?;
         let collective = collective_ids(timings.column("collective")?)?;
-        let seconds = timings.column("max_s")?.clone().with_name("seconds".into());
+        let seconds = timings.column(time)?.clone().with_name("seconds".into());
         let mut columns = vec![collective];
         for name in ["comm_size", "message_bytes", "candidate", "launch", "visit", "round"] {
             columns.push(timings.column(name)?.clone());
         }
         columns.push(seconds);
-        Self::new(DataFrame::new(timings.height(), columns)?, ends, Statistic::RankMaximum)
+        Self::new(DataFrame::new(timings.height(), columns)?, ends, statistic)
     }
 
     /// Takes the timings of a foreign table: one value per launch, averaged over calls and ranks.

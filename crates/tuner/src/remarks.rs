@@ -60,7 +60,7 @@ fn untested(cells: &[JudgedCell], statistic: Statistic, criteria: Criteria) -> O
     let consequence = match statistic {
         Statistic::RankMaximum if one => "it keeps the builtin, and more measuring time would tell".to_owned(),
         Statistic::RankMaximum => "they keep the builtin, and more measuring time would tell".to_owned(),
-        Statistic::RankAverage => {
+        Statistic::RankAverage | Statistic::SlowestRankSummary => {
             let subject = if one {
                 "it replaces the builtin only where it gains"
             } else {
@@ -71,7 +71,7 @@ fn untested(cells: &[JudgedCell], statistic: Statistic, criteria: Criteria) -> O
     };
     let unit = match statistic {
         Statistic::RankMaximum => "visits",
-        Statistic::RankAverage => "launches",
+        Statistic::RankAverage | Statistic::SlowestRankSummary => "launches",
     };
     (untested > 0).then(|| {
         format!(

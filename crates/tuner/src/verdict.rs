@@ -138,7 +138,7 @@ fn shortfall(
     let least_launch_gain = evidence.basis.least_launch_gain();
     match (q_value, statistic) {
         (None, Statistic::RankMaximum) => return Some(Shortfall::FewVisits),
-        (None, Statistic::RankAverage) => {
+        (None, Statistic::RankAverage | Statistic::SlowestRankSummary) => {
             if least_launch_gain.is_none_or(|least| least < 1.0 + criteria.untested_gain) {
                 return Some(Shortfall::SmallUntestedGain);
             }

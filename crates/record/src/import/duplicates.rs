@@ -1,51 +1,55 @@
 //! Rows about the same point and launch.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
-use super::{Problem, Timing};
+use super::finding::Code;
 
 /// How many lines a message names.
 const NAMED: usize = 6;
 
-/// Keeps the first of rows that agree and none of rows that contradict each other; reports all the others.
-pub(super) fn settle(timings: Vec<Timing>, problems: &mut Vec<Problem>) -> Vec<Timing> {
-    let mut same: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    for (place, timing) in timings.iter().enumerate() {
-        same.entry((timing.cell, timing.candidate, timing.launch)).or_default().push(place);
+/// Keeps the first of rows that agree and none of rows that contradict each other; reports all the others as place,
+/// code and words. Rows with equal keys are about the same; `line` names a row for the reader.
+pub(super) fn settle<T, K: Ord + Display>(
+    rows: Vec<T>,
+    key: impl Fn(&T) -> K,
+    same_time: impl Fn(&T, &T) -> bool,
+    line: impl Fn(&T) -> String,
+    mut report: impl FnMut(&T, Code, String),
+) -> Vec<T> {
+    let mut same: BTreeMap<K, Vec<usize>> = BTreeMap::new();
+    for (place, row) in rows.iter().enumerate() {
+        same.entry(key(row)).or_default().push(place);
     }
-    let mut keep = vec![true; timings.len()];
-    for places in same.values().filter(|places| places.len() > 1) {
-        let first = &timings[places[0]];
-        if places.iter().all(|place| timings[*place].time == first.time) {
+    let mut keep = vec![true; rows.len()];
+    for (point, places) in same.iter().filter(|(_, places)| places.len() > 1) {
+        let first = &rows[places[0]];
+        if places.iter().all(|place| same_time(&rows[*place], first)) {
             for &place in &places[1..] {
                 keep[place] = false;
-                let what = format!("repeats line {}", first.line);
-                problems.push(Problem { line: timings[place].line, what });
+                report(&rows[place], Code::Duplicate, format!("repeats line {}", line(first)));
             }
         } else {
-            let lines: Vec<_> = places.iter().map(|place| timings[*place].line).collect();
+            let lines: Vec<_> = places.iter().take(NAMED + 1).map(|place| line(&rows[*place])).collect();
             let what = format!(
-                "{} contradict each other about {}, {}, and none is used; repeated measurements need different \
+                "{} contradict each other about {point}, and none is used; repeated measurements need different \
                  launch numbers",
-                list(&lines),
-                first.cell,
-                first.candidate,
+                list(&lines, places.len()),
             );
             for &place in places {
                 keep[place] = false;
-                problems.push(Problem { line: timings[place].line, what: what.clone() });
+                report(&rows[place], Code::Contradiction, what.clone());
             }
         }
     }
     let mut kept = keep.into_iter();
-    timings.into_iter().filter(|_| kept.next() == Some(true)).collect()
+    rows.into_iter().filter(|_| kept.next() == Some(true)).collect()
 }
 
 /// `lines 3, 8 and 11`.
-fn list(lines: &[u64]) -> String {
-    let text = |lines: &[u64]| lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+fn list(lines: &[String], count: usize) -> String {
     match lines {
-        [before @ .., last] if lines.len() <= NAMED => format!("lines {} and {last}", text(before)),
-        _ => format!("lines {} and {} more", text(&lines[..NAMED]), lines.len() - NAMED),
+        [before @ .., last] if count <= NAMED => format!("lines {} and {last}", before.join(", ")),
+        _ => format!("lines {} and {} more", lines[..NAMED].join(", "), count - NAMED),
     }
 }

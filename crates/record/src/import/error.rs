@@ -3,6 +3,7 @@
 use std::io;
 
 use super::Problem;
+use super::finding::{Finding, Severity};
 
 /// Why nothing of a table is used.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +31,23 @@ pub enum ImportError {
     /// The header has a column more than once, so that it is open which one counts.
     #[error("the header has the column {0} more than once")]
     RepeatedColumn(&'static str),
+    /// A column of times without a unit.
+    #[error("the column {0} has no unit; name it {0}_us (or _ms, _s, _ns), or give --unit")]
+    NoUnit(String),
+    /// Some timings are of the slowest rank alone and others are averages alone.
+    #[error(
+        "some timings are of the slowest rank and others are averaged over ranks, and they cannot be compared; import          them apart"
+    )]
+    MixedTimes,
+    /// The wanted time is missing somewhere.
+    #[error("not every timing has a time {0}; leave out --time, or import what has it apart")]
+    NoSuchTime(&'static str),
+    /// Not one timing is left.
+    #[error("no timing can be used{}", reasons(findings))]
+    Nothing {
+        /// What is wrong with what there is.
+        findings: Vec<Finding>,
+    },
     /// Not one row can be used.
     #[error("no row of the table can be used; {}", first_of(problems))]
     NoTimings {
@@ -54,4 +72,18 @@ fn first_of(problems: &[Problem]) -> String {
         [only] => only.to_string(),
         [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
     }
+}
+
+/// The worst findings, each on a line of its own.
+fn reasons(findings: &[Finding]) -> String {
+    const NAMED: usize = 5;
+    let mut worst: Vec<&Finding> = findings.iter().filter(|finding| finding.severity > Severity::Note).collect();
+    if worst.is_empty() {
+        worst = findings.iter().collect();
+    }
+    let mut text: String = worst.iter().take(NAMED).map(|finding| format!("\n  {finding}")).collect();
+    if worst.len() > NAMED {
+        text += &format!("\n  and {} more", worst.len() - NAMED);
+    }
+    if text.is_empty() { text } else { format!(":{text}") }
 }

@@ -29,8 +29,9 @@ pub(super) struct Rows<R> {
 }
 
 impl<R: Read> Rows<R> {
-    pub(super) fn new(text: R) -> Self {
+    pub(super) fn new(text: R, delimiter: u8) -> Self {
         let reader = ReaderBuilder::new()
+            .delimiter(delimiter)
             .has_headers(false)
             .flexible(true)
             .terminator(Terminator::Any(b'\n'))

@@ -166,8 +166,8 @@ fn launches_are_told_apart() {
 
 #[test]
 fn a_header_without_the_columns_is_refused() {
-    let error = read("collective,alg,comm_size\nbcast,0,2\n").expect_err("columns are missing").to_string();
-    let what = "the header lacks algorithm_id, message_bytes, avg_latency_us; it has collective, alg, comm_size";
+    let error = read("collective,method,comm_size\nbcast,0,2\n").expect_err("columns are missing").to_string();
+    let what = "the header lacks algorithm_id, message_bytes, avg_latency_us; it has collective, method, comm_size";
     assert_eq!(error, what);
     let error = read(format!("launch,launch,{HEADER}")).expect_err("a column is there twice").to_string();
     assert_eq!(error, "the header has the column launch more than once");

@@ -35,6 +35,12 @@ pub enum RunDirError {
         /// The directory.
         path: PathBuf,
     },
+    /// It holds what was measured elsewhere, so that nothing is known of the system.
+    #[error("{} holds imported timings, which only `collrules analyze` can go on with", path.display())]
+    Imported {
+        /// The directory.
+        path: PathBuf,
+    },
     /// A file cannot be read.
     #[error("cannot read {}: {cause}", path.display())]
     Read {

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::import::{self, Import, ImportManifest, ImportReport, Imported};
 use crate::manifest::{self, FormatVersion, Manifest};
 
 pub use error::RunDirError;
@@ -44,6 +45,8 @@ pub const ENVIRONMENT: &str = "env.sh";
 pub const TUNE: &str = "tune.conf";
 /// The findings for people.
 pub const REPORT: &str = "report.md";
+/// What an importer noticed.
+pub const IMPORT: &str = "import.json";
 
 /// The decision tree with its evidence, as text.
 pub const TREE_TEXT: &str = "tree.txt";
@@ -58,7 +61,7 @@ pub fn refinement(round: u32) -> String {
 }
 
 /// All files of a run directory that have one name.
-pub const FILES: [&str; 14] = [
+pub const FILES: [&str; 15] = [
     MANIFEST,
     SAMPLES,
     CLOCK,
@@ -70,6 +73,7 @@ pub const FILES: [&str; 14] = [
     ENVIRONMENT,
     TUNE,
     REPORT,
+    IMPORT,
     TREE_TEXT,
     TREE_JSON,
     TREE_SVG,
@@ -100,6 +104,43 @@ impl RunDir {
         let mut samples = File::create_new(run.file(SAMPLES)).map_err(|cause| failed(SAMPLES, cause))?;
         samples.write_all(samples::head().as_bytes()).map_err(|cause| failed(SAMPLES, cause))?;
         Ok(run)
+    }
+
+    /// Makes the directory of an import, whole. Refuses what [`Self::create`] refuses.
+    pub fn create_imported(
+        path: impl Into<PathBuf>,
+        manifest: &ImportManifest,
+        import: &Import,
+    ) -> Result<Self, RunDirError> {
+        let run = Self::prepare_derived(path)?;
+        let failed =
+            |name: &str, cause: io::Error| RunDirError::Write { path: run.file(name), cause: cause_of(&cause) };
+        let json = |name: &str, text: serde_json::Result<String>| text.map_err(|error| failed(name, error.into()));
+        let samples = samples::of_timed(import.timings.iter().map(Imported::to_row));
+        let samples = samples.map_err(|cause| failed(SAMPLES, cause))?;
+        let report = json(IMPORT, serde_json::to_string_pretty(&ImportReport::new(import)))? + "\n";
+        let manifest = json(MANIFEST, serde_json::to_string_pretty(manifest))? + "\n";
+        // The manifest last: what has one is complete.
+        run.write(SAMPLES, &samples)?;
+        run.write(IMPORT, &report)?;
+        run.write(MANIFEST, &manifest)?;
+        Ok(run)
+    }
+
+    /// The manifest and the report of an import, if this is one.
+    pub fn imported(&self) -> Result<Option<(ImportManifest, ImportReport)>, RunDirError> {
+        let Some(text) = self.manifest_text(true)? else { return Ok(None) };
+        let damaged = |name: &str, cause: serde_json::Error| RunDirError::BadManifest {
+            path: self.file(name),
+            cause: cause.to_string(),
+        };
+        let manifest = serde_json::from_str(&text).map_err(|cause| damaged(MANIFEST, cause))?;
+        let path = self.file(IMPORT);
+        let text = fs::read_to_string(&path)
+            .map_err(|cause| RunDirError::Read { path: path.clone(), cause: cause_of(&cause) })?;
+        let report: ImportReport = serde_json::from_str(&text).map_err(|cause| damaged(IMPORT, cause))?;
+        error::check_format(&path, report.format, manifest::FORMAT)?;
+        Ok(Some((manifest, report)))
     }
 
     /// Makes a directory that will hold derived files only. Refuses what [`Self::create`] refuses.
@@ -163,9 +204,18 @@ impl RunDir {
 
     /// Reads the manifest, of this format or a newer minor one.
     pub fn manifest(&self) -> Result<Manifest, RunDirError> {
+        let path = self.file(MANIFEST);
+        let text = self.manifest_text(false)?.ok_or_else(|| RunDirError::Imported { path: self.path.clone() })?;
+        serde_json::from_str(&text).map_err(|cause| RunDirError::BadManifest { path, cause: cause.to_string() })
+    }
+
+    /// The text of the manifest if it is of the wanted kind, in this format or a newer minor one.
+    fn manifest_text(&self, imported: bool) -> Result<Option<String>, RunDirError> {
         #[derive(Deserialize)]
         struct Head {
             format: FormatVersion,
+            #[serde(default)]
+            backend: String,
         }
         let path = self.file(MANIFEST);
         let text = fs::read_to_string(&path)
@@ -174,7 +224,7 @@ impl RunDir {
         // The format decides whether the rest means what it seems to.
         let head: Head = serde_json::from_str(&text).map_err(bad)?;
         error::check_format(&path, head.format, manifest::FORMAT)?;
-        serde_json::from_str(&text).map_err(bad)
+        Ok(((head.backend == import::BACKEND) == imported).then_some(text))
     }
 
     /// Reads the samples, of this format or a newer minor one.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::{self, RunDirError};
 use crate::manifest::{FORMAT, FormatVersion};
-use crate::sample::{COLUMNS, Ended, EndedPoint, Row, WireRow};
+use crate::sample::{COLUMNS, Ended, EndedPoint, Row, TimedRow, WireRow};
 
 /// The line of the format and the line of the columns.
 pub(super) const HEAD_LINES: usize = 2;
@@ -145,6 +145,16 @@ fn lines_of(rows: &[Row]) -> io::Result<Vec<u8>> {
         writer.serialize(WireRow::from(&on_one_line(row)))?;
     }
     writer.into_inner().map_err(|error| io::Error::other(error.to_string()))
+}
+
+/// A whole samples file of timings of which some times may be missing.
+pub(super) fn of_timed(rows: impl Iterator<Item = TimedRow>) -> io::Result<String> {
+    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(head().into_bytes());
+    for row in rows {
+        writer.serialize(WireRow::from(&row))?;
+    }
+    let bytes = writer.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
+    String::from_utf8(bytes).map_err(io::Error::other)
 }
 
 /// The same row without line breaks in its text.

@@ -1,0 +1,48 @@
+//! Lines between those of a benchmark: warnings of the MPI library that went to the same file.
+
+use super::finding::Code;
+use super::raw::Parsed;
+
+/// How much of a line a message shows.
+const SHOWN: usize = 60;
+
+/// Adjoining stray lines, which are reported together.
+#[derive(Default)]
+pub(super) struct Stray {
+    run: Option<(u64, u64, String)>,
+}
+
+impl Stray {
+    pub(super) fn line(&mut self, line: u64, content: &str) {
+        let (_, last, _) = self.run.get_or_insert_with(|| (line, line, short(content)));
+        *last = line;
+    }
+
+    /// Reports the lines so far.
+    pub(super) fn end(&mut self, parsed: &mut Parsed) {
+        let Some((first, last, content)) = self.run.take() else { return };
+        let what = if first == last {
+            format!("no part of the benchmark's output, passed over: {content}")
+        } else {
+            format!("lines {first} to {last} are no part of the benchmark's output, passed over; they begin: {content}")
+        };
+        parsed.fault(first, Code::StrayLines, what);
+    }
+}
+
+/// The beginning of a line, in quotes, without control characters.
+pub(super) fn short(content: &str) -> String {
+    let mut shown: String = content.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if content.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    format!("`{shown}`")
+}
+
+/// Whether a line is a row of numbers, cut off perhaps, rather than a sentence that begins with a number, such as
+/// `2 more processes have sent help message ...`.
+pub(super) fn is_row(content: &str) -> bool {
+    let is_number = |word: &str| word.parse::<f64>().is_ok();
+    let mut words = content.split_whitespace();
+    words.next().is_some_and(is_number) && (words.clone().count() < 2 || words.next().is_some_and(is_number))
+}

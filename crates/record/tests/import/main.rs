@@ -1,0 +1,9 @@
+//! Importing what people have, through the public interface.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod formats;
+mod plausible;
+mod properties;
+mod sources;
+mod support;

@@ -1,0 +1,102 @@
+//! Arguments of `collrules import`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use collrules_record::import::{Algorithm, NamePattern};
+use collrules_record::units::Ranks;
+use collrules_rules::{Collective, Release};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Formats, known by their content: text of OSU micro-benchmarks, IMB-MPI1 and ReproMPI; output \
+directories, detail.out and best.out of ompi-collectives-tuning; tables with named columns, separated by commas, \
+semicolons or tabs. Any may be packed with gzip. What the content does not say is taken from names such as \
+bcast-np4-a3.txt or np4/a3/bcast.txt, or from options.")]
+pub(crate) struct Import {
+    /// Files, and directories with files
+    #[arg(value_name = "INPUT", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Directory for the run, which must not hold one yet
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Release of Open MPI whose algorithm numbers are meant [default: 5.0]
+    #[arg(long, value_name = "RELEASE")]
+    pub(crate) release: Option<Release>,
+    /// The collective that was timed, where neither content nor names say so
+    #[arg(long, value_name = "NAME")]
+    pub(crate) collective: Option<Collective>,
+    /// The number of ranks, where neither content nor names say so
+    #[arg(long, value_name = "N")]
+    pub(crate) np: Option<Ranks>,
+    /// The algorithm, where neither content nor names say so: number, name, tuned:ID/FANINOUT/SEGSIZE/MAX_REQUESTS, or
+    /// builtin for Open MPI's own choice
+    #[arg(long, visible_alias = "candidate", value_name = "ALGORITHM", value_parser = algorithm)]
+    pub(crate) algorithm: Option<Algorithm>,
+    /// The start of the MPI job, from 0 [default: counted, each output of the same thing being one]
+    #[arg(long, value_name = "N")]
+    pub(crate) launch: Option<u32>,
+    /// How names are to be read, such as '{collective}_{np}_{algorithm}*.txt'; {launch} is known as well, * is anything
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) name_pattern: Option<NamePattern>,
+    /// Unit of columns of times that name none
+    #[arg(long, value_name = "UNIT")]
+    pub(crate) unit: Option<Unit>,
+    /// Which time to take where there are several [default: slowest if every timing has it, else average]
+    #[arg(long, value_name = "WHICH")]
+    pub(crate) time: Option<Time>,
+    /// Leave out timings that are not plausible; by default they are kept and named
+    #[arg(long)]
+    pub(crate) leave_out_flagged: bool,
+    /// GB/s that one process can send or receive at most; faster is flagged
+    #[arg(long, value_name = "GB/S", default_value = "50", value_parser = bandwidth)]
+    pub(crate) process_bandwidth: f64,
+    /// Print what was noticed as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A unit of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Unit {
+    /// Seconds
+    S,
+    /// Milliseconds
+    Ms,
+    /// Microseconds
+    Us,
+    /// Nanoseconds
+    Ns,
+}
+
+/// Which of several times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Time {
+    /// Of the slowest rank
+    Slowest,
+    /// The mean over ranks
+    Average,
+}
+
+impl Unit {
+    /// How many make a second.
+    pub(crate) fn per_second(self) -> f64 {
+        match self {
+            Self::S => 1.0,
+            Self::Ms => 1e3,
+            Self::Us => 1e6,
+            Self::Ns => 1e9,
+        }
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "what clap wants of a parser")]
+fn algorithm(text: &str) -> Result<Algorithm, String> {
+    Ok(Algorithm::read(text))
+}
+
+fn bandwidth(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(gigabytes) if gigabytes > 0.0 && gigabytes.is_finite() => Ok(gigabytes * 1e9),
+        _ => Err(format!("`{text}` is not a positive number of GB/s")),
+    }
+}

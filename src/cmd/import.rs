@@ -1,0 +1,90 @@
+//! `collrules import`: what others measured as a run directory.
+
+use std::io::{self, Write};
+
+use collrules_record::findings::Statistic;
+use collrules_record::import::{
+    self, Facts, Finding, ImportManifest, ImportReport, Importer, Limits, Options, Severity, TimeWanted,
+};
+use collrules_record::rundir::{self, RunDir};
+
+use crate::args::{Import, TABLE_RELEASE, Time};
+use crate::failure::Failure;
+
+pub(crate) fn run(args: &Import) -> Result<(), Failure> {
+    let release = args.release.unwrap_or(TABLE_RELEASE);
+    let mut importer = Importer::new(Options {
+        release,
+        facts: Facts {
+            collective: args.collective,
+            ranks: args.np,
+            algorithm: args.algorithm.clone(),
+            launch: args.launch,
+        },
+        pattern: args.name_pattern.clone(),
+        per_second: args.unit.map(crate::args::Unit::per_second),
+        time: match args.time {
+            None => TimeWanted::Best,
+            Some(Time::Slowest) => TimeWanted::SlowestRank,
+            Some(Time::Average) => TimeWanted::RankAverage,
+        },
+        leave_out_flagged: args.leave_out_flagged,
+        limits: Limits { process_bandwidth: args.process_bandwidth },
+    });
+    import::add_all(&mut importer, &args.inputs)
+        .map_err(|error| Failure::Open { path: error.path, cause: error.cause })?;
+    let import = importer.finish().map_err(|cause| Failure::NotImported { cause })?;
+    let command = std::env::args().collect();
+    let version = env!("CARGO_PKG_VERSION");
+    let manifest = ImportManifest::new(&import, release, args.release.is_some(), command, version);
+    let run = RunDir::create_imported(&args.out, &manifest, &import)?;
+    let lines = if args.json {
+        vec![serde_json::to_string_pretty(&ImportReport::new(&import))?]
+    } else {
+        summary(&import, &manifest, &run)
+    };
+    let mut out = io::stdout().lock();
+    lines.iter().try_for_each(|line| writeln!(out, "{line}")).map_err(Failure::Stdout)
+}
+
+fn summary(import: &import::Import, manifest: &ImportManifest, run: &RunDir) -> Vec<String> {
+    let mut lines: Vec<String> = import.findings.iter().map(ToString::to_string).collect();
+    if !lines.is_empty() {
+        lines.push(String::new());
+    }
+    let mut cells: Vec<_> = import.timings.iter().map(|timing| timing.cell).collect();
+    cells.dedup();
+    let used = import.sources.iter().filter(|source| source.timings > 0).count();
+    lines.push(format!("{} timings of {} cells from {used} files.", import.timings.len(), cells.len()));
+    lines.push(match import.statistic {
+        Statistic::RankAverage => {
+            "They are averages over ranks and calls, which hide the slowest rank and the spread.".to_owned()
+        }
+        _ => "They are times of the slowest rank.".to_owned(),
+    });
+    if !manifest.release_stated {
+        lines.push(format!(
+            "Algorithm numbers are taken to be those of Open MPI {}; --release says otherwise.",
+            manifest.release,
+        ));
+    }
+    lines.push(match counted(&import.findings) {
+        None => "Nothing conspicuous was found.".to_owned(),
+        Some(counts) => format!("{counts} above, and in {}.", run.file(rundir::IMPORT).display()),
+    });
+    lines.push(String::new());
+    lines.push(format!("Go on with: collrules analyze {}", run.path().display()));
+    lines
+}
+
+/// `1 error, 2 warnings`.
+fn counted(findings: &[Finding]) -> Option<String> {
+    let count = |severity: Severity| {
+        let count = findings.iter().filter(|finding| finding.severity == severity).count();
+        let ending = if count == 1 { "" } else { "s" };
+        (count > 0).then(|| format!("{count} {}{ending}", severity.name()))
+    };
+    let counts: Vec<String> =
+        [Severity::Error, Severity::Warning, Severity::Note].into_iter().filter_map(count).collect();
+    (!counts.is_empty()).then(|| counts.join(", "))
+}

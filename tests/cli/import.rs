@@ -1,0 +1,159 @@
+//! What others measured to a run directory, and on to rules.
+
+use std::fs;
+use std::path::Path;
+
+use collrules_record::findings::Statistic;
+
+use crate::support::{Ran, bounded, data, findings};
+
+fn import(arguments: &[&str], inputs: &[&Path], out: &Path) -> Ran {
+    bounded().arg("import").args(arguments).args(inputs).arg("--out").arg(out).output().unwrap().into()
+}
+
+fn analyze(run: &Path) -> Ran {
+    bounded().arg("analyze").arg(run).output().unwrap().into()
+}
+
+/// A tree as a job script leaves it: one file per algorithm, ranks and run.
+fn osu_tree(root: &Path) {
+    for (algorithm, factor) in [(0, 2.0), (5, 3.0), (6, 1.0)] {
+        for ranks in [4, 8] {
+            for run in 0..2 {
+                let directory = root.join(format!("np{ranks}/a{algorithm}"));
+                fs::create_dir_all(&directory).unwrap();
+                let mut text = "\n# OSU MPI Broadcast Latency Test v7.4\n# Datatype: MPI_CHAR.\n\
+                                # Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\n"
+                    .to_owned();
+                for size in [1024, 2048, 4096] {
+                    let time = factor * f64::from(size * ranks + run * 10) / 1000.0 + f64::from(ranks) / 10.0;
+                    text += &format!("{size} {:.2} {:.2} {time:.2} 100\n", time / 2.0, time / 4.0);
+                }
+                fs::write(directory.join(format!("bcast-run{run}.txt")), text).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tree_of_osu_output_becomes_rules() {
+    let scratch = tempfile::tempdir().unwrap();
+    let tree = scratch.path().join("tree");
+    osu_tree(&tree);
+    fs::write(tree.join("job.sh"), "#!/bin/sh\n").unwrap();
+    let out = scratch.path().join("run");
+    let ran = import(&["--release", "4.1"], &[&tree], &out).exits(0);
+    ran.says("36 timings of 6 cells from 12 files.");
+    ran.says("They are times of the slowest rank.");
+    ran.says("job.sh: note (passed-over): its content is of no known format");
+    let manifest: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(out.join("manifest.json")).unwrap()).unwrap();
+    assert_eq!(manifest["backend"], "import");
+    assert_eq!(manifest["statistic"], "slowest_rank_summary");
+    assert_eq!((&manifest["release"], &manifest["release_stated"]), (&"4.1".into(), &true.into()));
+    assert_eq!(manifest["sources"].as_array().unwrap().len(), 12);
+    for unknown in ["survey", "host", "launcher", "started"] {
+        assert_eq!(manifest.get(unknown), None, "nothing is made up");
+    }
+    analyze(&out).exits(0).says("rules.conf");
+    let findings = findings(&out);
+    assert_eq!(findings.statistic, Statistic::SlowestRankSummary);
+    assert!(findings.table.rules() > 0);
+    let report = fs::read_to_string(out.join("report.md")).unwrap();
+    assert!(report.contains("slowest rank"), "{report}");
+    assert!(!report.contains("averages over ranks"), "{report}");
+
+    // The mean over ranks, if that is wanted.
+    let averages = scratch.path().join("averages");
+    import(&["--time", "average"], &[&tree], &averages).exits(0).says("averages over ranks");
+    analyze(&averages).exits(0).says("averages over ranks");
+}
+
+/// What is wrong with the table is said at each step, down to the report.
+#[test]
+fn doubts_travel_with_the_numbers() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("run");
+    let ran = import(&[], &[&data("epyc-two-nodes-osu.csv")], &out).exits(0);
+    for code in ["outlier", "empty-value", "twin-column", "digit-slip", "bandwidth"] {
+        assert_eq!(ran.stdout.matches(&format!("warning ({code})")).count(), 1, "{}", ran.stdout);
+    }
+    ran.says("5 warnings above");
+    ran.says("taken to be those of Open MPI 5.0; --release says otherwise");
+    let report: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(out.join("import.json")).unwrap()).unwrap();
+    let lines: Vec<_> = report["findings"].as_array().unwrap().iter().map(|f| f["line"].as_u64().unwrap()).collect();
+    assert_eq!(lines, [144, 504, 675, 757, 841]);
+    analyze(&out).exits(0);
+    let imported = findings(&out);
+    assert_eq!(imported.remarks.iter().filter(|remark| remark.starts_with("Suspicious in")).count(), 4);
+    assert!(
+        imported.remarks.iter().any(|remark| remark.starts_with("1 row of the imported files")),
+        "{:#?}",
+        imported.remarks
+    );
+
+    // The table taken directly: the same conclusions.
+    let direct = scratch.path().join("direct");
+    bounded()
+        .arg("analyze")
+        .arg(data("epyc-two-nodes-osu.csv"))
+        .arg("--out")
+        .arg(&direct)
+        .output()
+        .map(Ran::from)
+        .unwrap()
+        .exits(0);
+    let direct = findings(&direct);
+    assert_eq!((direct.statistic, &direct.table), (imported.statistic, &imported.table));
+    assert_eq!(direct.remarks.iter().filter(|remark| remark.starts_with("Suspicious in")).count(), 4);
+
+    let left_out = scratch.path().join("left-out");
+    import(&["--leave-out-flagged"], &[&data("epyc-two-nodes-osu.csv")], &left_out).exits(0).says("1174 timings");
+    analyze(&left_out).exits(0);
+    assert!(findings(&left_out).cells.iter().all(|cell| cell.cell.collective != collrules_rules::Collective::Scatter
+        || cell.points.iter().all(|point| point.candidate != collrules_record::Candidate::Builtin)));
+}
+
+#[test]
+fn what_is_missing_has_an_option() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("run");
+    let file = scratch.path().join("output");
+    fs::copy(data("osu-output/bcast-np4.txt"), &file).unwrap();
+    let ran = import(&[], &[&file], &out).exits(3);
+    ran.complains("--np N");
+    ran.complains("--algorithm ID or NAME");
+    assert!(!out.exists());
+    import(&["--np", "4", "--algorithm", "binomial"], &[&file], &out).exits(0).says("17 timings");
+    import(&["--np", "4", "--candidate", "0"], &[&file], &out).exits(6).complains("already holds");
+    let second = scratch.path().join("second");
+    fs::rename(&file, scratch.path().join("16x6")).unwrap();
+    let pattern = ["--name-pattern", "{np}x{algorithm}"];
+    import(&pattern, &[&scratch.path().join("16x6")], &second).exits(0).says("17 timings");
+    let samples = fs::read_to_string(second.join("samples.csv")).unwrap();
+    assert!(samples.contains("\n0,0,0,bcast,16,1,tuned:6/0/0/0,,,2.1e-7,\n"), "{samples}");
+    import(&["--name-pattern", "{x}"], &[&file], &second).exits(2).complains("is no name pattern");
+    import(&[], &[&scratch.path().join("nowhere")], &second).exits(3).complains("cannot open");
+}
+
+/// Commands that need to know the system say why they cannot go on, and a table's reader names the right command.
+#[test]
+fn each_input_has_its_command() {
+    let scratch = tempfile::tempdir().unwrap();
+    let ran: Ran = bounded()
+        .arg("analyze")
+        .arg(data("osu-output/bcast-np4.txt"))
+        .arg("--out")
+        .arg(scratch.path().join("out"))
+        .output()
+        .unwrap()
+        .into();
+    ran.exits(3).complains("`collrules import` makes a run directory of it");
+    let out = scratch.path().join("run");
+    let ran = import(&["--json"], &[&data("thin-barrier-approx.csv")], &out).exits(0);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["findings"].as_array().unwrap().len(), 0);
+    let ran: Ran = bounded().args(["analyze", "--release", "4.1"]).arg(&out).output().unwrap().into();
+    ran.exits(2).complains("a run knows its own release");
+}
