@@ -6,7 +6,9 @@ use std::fmt::Write;
 use std::hint::black_box;
 
 use collrules_record::findings::Criteria;
+use collrules_record::import::Timing;
 use collrules_record::sample::COLUMNS;
+use collrules_record::{Bytes, Candidate, Cell, Seconds};
 use collrules_rules::behaviour::Behaviour;
 use collrules_rules::call::Distribution;
 use collrules_rules::classic::{self, ClassicFile, Notes};
@@ -16,7 +18,7 @@ use collrules_rules::lint::check;
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Choice, Collective, Ranks, Release, RuleTable};
-use collrules_tuner::Observations;
+use collrules_tuner::{Observations, analyze};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 /// A table for bcast with so many communicator sizes, each with so many sizes of message.
@@ -100,18 +102,42 @@ fn samples(rounds: u32) -> String {
     text
 }
 
+/// Ten times the samples should take ten times as long.
 fn analysis(criterion: &mut Criterion) {
-    let text = samples(300);
-    let observations = Observations::from_samples(&text).expect("samples");
-    let mut group = criterion.benchmark_group("60 000 samples");
-    group.sample_size(20).throughput(Throughput::Elements(60_000));
-    group.bench_function("read", |bencher| bencher.iter(|| Observations::from_samples(black_box(&text))));
+    for rounds in [300, 3000] {
+        let text = samples(rounds);
+        let observations = Observations::from_samples(&text).expect("samples");
+        let count = observations.len() as u64;
+        let mut group = criterion.benchmark_group(format!("{count} samples"));
+        group.sample_size(10).throughput(Throughput::Elements(count));
+        group.bench_function("read", |bencher| bencher.iter(|| Observations::from_samples(black_box(&text))));
+        group.bench_function("analyze", |bencher| {
+            bencher.iter(|| analyze(black_box(&observations), Release::V5_0, Criteria::default(), "bench"));
+        });
+        group.finish();
+    }
+}
+
+/// One launch of 8 candidates on 50 communicator sizes at 50 message sizes: single values, which neighbours judge.
+fn single_values(criterion: &mut Criterion) {
+    let mut timings = Vec::new();
+    for ranks in 2..52 {
+        for bytes in 0..50 {
+            for id in 0..8 {
+                let cell = Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(1000 * bytes + 1) };
+                let time = Seconds(1e-5 * (1.0 + f64::from((id * 31 + ranks * 17) % 101 + bytes as u32) / 200.0));
+                timings.push(Timing { line: 2, cell, candidate: Candidate::of(Choice::plain(id)), launch: 0, time });
+            }
+        }
+    }
+    let observations = Observations::from_timings(&timings).expect("timings");
+    let mut group = criterion.benchmark_group("20 000 single values");
+    group.sample_size(10).throughput(Throughput::Elements(timings.len() as u64));
     group.bench_function("analyze", |bencher| {
-        bencher
-            .iter(|| collrules_tuner::analyze(black_box(&observations), Release::V5_0, Criteria::default(), "bench"));
+        bencher.iter(|| analyze(black_box(&observations), Release::V5_0, Criteria::default(), "bench"));
     });
     group.finish();
 }
 
-criterion_group!(benches, rules, large_files, analysis);
+criterion_group!(benches, rules, large_files, analysis, single_values);
 criterion_main!(benches);

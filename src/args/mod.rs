@@ -140,9 +140,13 @@ pub(crate) struct CriteriaArgs {
     /// Share of wrong replacements among all, in percent, that is put up with
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub(crate) error_rate: f64,
-    /// Gain, in percent, that is asked for where single values allow no test
+    /// Gain, in percent, that is asked for where single values allow no test and all message sizes share one choice
     #[arg(long, value_name = "PERCENT", default_value = "20", value_parser = percent)]
     pub(crate) untested_gain: f64,
+    /// Where single values allow no test: how many times more a choice that is slower than the builtin by more than 5 %
+    /// in another launch counts than one that is not
+    #[arg(long, value_name = "FACTOR", default_value_t = 7.0)]
+    pub(crate) caution: f64,
 }
 
 #[derive(Clone, Debug, clap::Args)]
@@ -217,6 +221,16 @@ pub(crate) struct Analyze {
     /// Write frontier.csv as well: the least regret for every number of rules (tables only)
     #[arg(long)]
     pub(crate) frontier: bool,
+    /// Decide on these launches only, and compare what the choices are worth on --test-launches with what simple methods
+    /// reach; nothing is written
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "test_launches", conflicts_with = "out")]
+    pub(crate) train_launches: Vec<u32>,
+    /// The launches to look at, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "train_launches")]
+    pub(crate) test_launches: Vec<u32>,
+    /// Print the comparison as JSON, with figures for each collective
+    #[arg(long, requires = "train_launches", conflicts_with = "quiet")]
+    pub(crate) json: bool,
     /// Say nothing on standard output
     #[arg(long, short, action = ArgAction::SetTrue)]
     pub(crate) quiet: bool,

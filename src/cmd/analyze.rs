@@ -12,7 +12,7 @@ use collrules_rules::Release;
 use collrules_runner::grid::known_release;
 use collrules_tuner::Observations;
 
-use super::{clock, conclude, frontier, remarks, served};
+use super::{clock, conclude, frontier, remarks, replay, served};
 use crate::args::{Analyze, CriteriaArgs, TABLE_RELEASE};
 use crate::deliver::{self, Pins};
 use crate::failure::Failure;
@@ -35,6 +35,10 @@ fn analyze_run(args: &Analyze) -> Result<(), Failure> {
     }
     let manifest = run.manifest()?;
     let release = known_release(&manifest.survey)?;
+    if !args.train_launches.is_empty() {
+        let observations = observations_of_run(&run, manifest.plan.launches)?;
+        return replay::run(args, &observations, release, manifest.survey.clock_step);
+    }
     let findings = findings_of_run(&run, &manifest, release, &args.criteria, args.policy.policy())?;
     let target = target(args, run)?;
     let context = Context { manifest: Some(&manifest), ..Context::default() };
@@ -82,12 +86,8 @@ pub(super) fn findings_of_run(
     policy: Policy,
 ) -> Result<Findings, Failure> {
     let source_name = run.path().display().to_string();
-    let samples = run.samples()?;
-    if samples.torn {
-        say("the last line of the samples is incomplete and left out");
-    }
     let failed = |cause| Failure::Analysis { source_name: source_name.clone(), cause };
-    let observations = Observations::from_samples(&samples.text).map_err(failed)?.expecting(manifest.plan.launches);
+    let observations = observations_of_run(run, manifest.plan.launches)?;
     let criteria = criteria.criteria(manifest.survey.clock_step);
     let placement = &manifest.plan.placement;
     let (mut findings, freed) =
@@ -109,10 +109,19 @@ pub(super) fn findings_of_run(
     Ok(findings)
 }
 
+fn observations_of_run(run: &RunDir, launches: u32) -> Result<Observations, Failure> {
+    let samples = run.samples()?;
+    if samples.torn {
+        say("the last line of the samples is incomplete and left out");
+    }
+    let failed = |cause| Failure::Analysis { source_name: run.path().display().to_string(), cause };
+    Ok(Observations::from_samples(&samples.text).map_err(failed)?.expecting(launches))
+}
+
 fn analyze_table(args: &Analyze) -> Result<(), Failure> {
-    let Some(out) = &args.out else {
+    if args.out.is_none() && args.train_launches.is_empty() {
         return Err(Failure::Usage("a table needs a directory for what is made of it: --out DIR".to_owned()));
-    };
+    }
     let release = args.release.unwrap_or(TABLE_RELEASE);
     let bytes = std::fs::read(&args.input).map_err(|cause| Failure::Open { path: args.input.clone(), cause })?;
     if let Some(format @ (Format::Osu | Format::Imb | Format::Reprompi | Format::Detail | Format::Best)) =
@@ -132,6 +141,7 @@ fn analyze_table(args: &Analyze) -> Result<(), Failure> {
     let failed = |cause| Failure::Analysis { source_name: source_name.clone(), cause };
     let observations = Observations::from_timings(&table.timings).map_err(failed)?;
     let criteria = args.criteria.criteria(Seconds(0.0));
+    let Some(out) = &args.out else { return replay::run(args, &observations, release, Seconds(0.0)) };
     let mut findings =
         collrules_tuner::analyze_under(&observations, release, criteria, args.policy.policy(), &source_name)
             .map_err(failed)?;

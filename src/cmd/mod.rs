@@ -16,6 +16,7 @@ pub(crate) mod measure;
 pub(crate) mod plan;
 mod refine;
 mod remarks;
+mod replay;
 mod resume;
 mod served;
 mod source;

@@ -24,6 +24,7 @@ mod faults;
 mod kills;
 #[cfg(feature = "mpi")]
 mod obeyed;
+mod replay;
 #[cfg(feature = "mpi")]
 mod running;
 mod timing;

@@ -61,6 +61,13 @@ pub enum Statistic {
     SlowestRankSummary,
 }
 
+impl Statistic {
+    /// Whether one value sums up many calls, so that a launch has one for each point.
+    pub fn is_summary(self) -> bool {
+        self != Self::RankMaximum
+    }
+}
+
 /// What a candidate has to show to replace the builtin.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Criteria {
@@ -72,13 +79,37 @@ pub struct Criteria {
     pub level: f64,
     /// Where single values allow no test: the gain that is asked for instead.
     pub untested_gain: f64,
+    /// Where single values allow no test: how many times more it counts that a choice is slower than the builtin by more
+    /// than 5 % in another launch than that it is not.
+    #[serde(default = "default_caution")]
+    pub caution: f64,
     /// The smallest step of the clock; smaller differences between medians prove nothing. 0 where it is unknown.
     pub clock_step: Seconds,
 }
 
 impl Default for Criteria {
     fn default() -> Self {
-        Self { min_gain: 0.03, error_rate: 0.05, level: 0.95, untested_gain: 0.20, clock_step: Seconds(0.0) }
+        Self {
+            min_gain: 0.03,
+            error_rate: 0.05,
+            level: 0.95,
+            untested_gain: 0.20,
+            caution: DEFAULT_CAUTION,
+            clock_step: Seconds(0.0),
+        }
+    }
+}
+
+const DEFAULT_CAUTION: f64 = 7.0;
+
+fn default_caution() -> f64 {
+    DEFAULT_CAUTION
+}
+
+impl Criteria {
+    /// The probability of harm at which the odds are those of `caution`: 1 in 8 for 7.
+    pub fn risk(&self) -> f64 {
+        1.0 / (1.0 + self.caution)
     }
 }
 
@@ -114,6 +145,14 @@ pub struct PointFinding {
     pub time: Estimate,
     /// Builtin time over candidate time, 1.10 being 10 % faster; missing for the builtin and without a pair.
     pub gain: Option<Estimate>,
+    /// The gain to expect from it: `gain` is a little too good where it was chosen for being large, and neighbouring
+    /// sizes say by how much. Missing where `gain` is.
+    #[serde(default)]
+    pub expected: Option<f64>,
+    /// Where single values allow no test: the probability that it is slower than the builtin by more than 5 % in another
+    /// launch; missing otherwise.
+    #[serde(default)]
+    pub risk: Option<f64>,
     /// Probability of such a difference in favour of the candidate if there were none; missing without a test.
     pub p_value: Option<f64>,
     /// The same, adjusted for the number of comparisons in the whole analysis.
@@ -174,5 +213,11 @@ impl CellFinding {
     /// builtin stays.
     pub fn served_gain(&self) -> Option<Estimate> {
         self.point(self.served_candidate()).and_then(|point| point.gain)
+    }
+
+    /// The gain to expect of what the rule table serves, corrected for the choice of what seemed best: 1 where the
+    /// builtin stays.
+    pub fn served_expectation(&self) -> Option<f64> {
+        self.point(Candidate::of(self.served)).and_then(|point| point.expected)
     }
 }

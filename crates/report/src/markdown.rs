@@ -215,9 +215,10 @@ fn method(out: &mut String, findings: &Findings) -> fmt::Result {
             "A candidate replaces the builtin if the builtin takes at least {gain} longer and, where there are 6 \
              launches or more, the interval of that gain lies above 1, a Mann-Whitney test on the launches says so \
              {false_discoveries}, and the candidate is faster in each of them. With fewer launches no test is \
-             possible, and the builtin has to take at least {} longer in every launch. The candidate has to be timed \
-             in every launch in which the builtin was.",
-            percent(criteria.untested_gain),
+             possible; the gain that neighbouring sizes and the usual differences between launches leave of it has to \
+             be that large, the probability to be slower by more than 5 % in another launch at most {:.3}, and the \
+             candidate faster in each launch. It has to be timed in every launch in which the builtin was.",
+            criteria.risk(),
         ),
     }?;
     let together = match findings.statistic {
@@ -292,6 +293,8 @@ mod tests {
                 gain: None,
                 p_value: None,
                 q_value: None,
+                expected: None,
+                risk: None,
             }],
             disqualified: Vec::new(),
             verdict: Verdict::Keep { why: String::new() },

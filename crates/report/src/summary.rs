@@ -24,7 +24,7 @@ pub struct Stretch {
     pub gain: Option<Gain>,
 }
 
-/// Builtin time over the time under the rules.
+/// Builtin time over the time under the rules, as it is to be expected: what chance added to the best is taken out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gain {
     /// Geometric mean over the cells.
@@ -61,7 +61,7 @@ impl Gain {
         if count == 0 {
             return None;
         }
-        let gains = cells.clone().map(|cell| cell.served_gain().map_or(1.0, |gain| gain.point));
+        let gains = cells.clone().map(expected);
         let lows = cells.map(|cell| match cell.served_gain() {
             Some(gain) => gain.low,
             None => Some(1.0),
@@ -74,6 +74,11 @@ impl Gain {
             most: gains.fold(0.0, f64::max),
         })
     }
+}
+
+/// The gain to expect in a cell, corrected for the choice of what seemed best: 1 where the builtin stays.
+fn expected(cell: &CellFinding) -> f64 {
+    cell.served_expectation().or(cell.served_gain().map(|gain| gain.point)).unwrap_or(1.0)
 }
 
 /// The measured sizes of every collective and communicator size, neighbours joined where they are served alike.
@@ -103,7 +108,7 @@ pub fn expectations(findings: &Findings) -> Vec<Expectation> {
         .cells
         .chunk_by(|a, b| a.cell.collective == b.cell.collective)
         .filter_map(|cells| {
-            let gain = |cell: &CellFinding| cell.served_gain().map_or(1.0, |gain| gain.point);
+            let gain = expected;
             let served = cells.iter().filter(|cell| cell.served_candidate() != Candidate::Builtin);
             let improved = served.clone().filter(|cell| gain(cell) > 1.0);
             let best = served.clone().max_by(|a, b| gain(a).total_cmp(&gain(b)));
@@ -195,6 +200,8 @@ mod tests {
                 candidate: Candidate::of(choice),
                 time: estimate(1e-6, 1e-6),
                 gain: Some(estimate(*gain, *low)),
+                expected: Some(*gain),
+                risk: None,
                 p_value: None,
                 q_value: None,
             }],

@@ -86,15 +86,17 @@ pub fn analyze_under(
     })
 }
 
-fn check(criteria: Criteria) -> Result<(), TunerError> {
-    let Criteria { min_gain, error_rate, level, untested_gain, clock_step } = criteria;
+pub(crate) fn check(criteria: Criteria) -> Result<(), TunerError> {
+    let Criteria { min_gain, error_rate, level, untested_gain, caution, clock_step } = criteria;
     for (name, value, open) in [("the error rate", error_rate, false), ("the confidence level", level, true)] {
         let fits = if open { value > 0.0 && value < 1.0 } else { (0.0..=1.0).contains(&value) };
         if !fits {
             return Err(TunerError::Criteria { name, value, wanted: "between 0 and 1" });
         }
     }
-    for (name, value) in [("the smallest gain", min_gain), ("the smallest gain without a test", untested_gain)] {
+    for (name, value) in
+        [("the smallest gain", min_gain), ("the smallest gain without a test", untested_gain), ("the caution", caution)]
+    {
         if !(value.is_finite() && value >= 0.0) {
             return Err(TunerError::Criteria { name, value, wanted: "a share of at least 0, such as 0.03" });
         }

@@ -30,6 +30,9 @@ pub enum TunerError {
         /// What would do.
         wanted: &'static str,
     },
+    /// The launches to replay do not serve.
+    #[error("the launches cannot be replayed: {0}")]
+    Launches(String),
     /// The rules found would break programs. Candidates are chosen so that this cannot happen.
     #[error("collrules made rules that must not be written, please report this: {}", list(.0))]
     Hazards(Vec<Hazard>),

@@ -7,7 +7,8 @@ use collrules_record::estimate::{Estimate, median};
 use collrules_record::findings::{Criteria, Statistic};
 
 use crate::cells::{CellTimings, Pair, Series};
-use crate::statistics::{Score, mann_whitney, mann_whitney_score, signed_rank, signed_rank_score};
+use crate::launches::{Between, between};
+use crate::statistics::{Score, mann_whitney, mann_whitney_score, signed_rank, signed_rank_score, standard_error};
 
 /// With fewer visits no one-sided signed-rank test can reach 0.02, and no 95 % interval for the median exists.
 pub(crate) const LEAST_VISITS: usize = 6;
@@ -34,6 +35,10 @@ pub(crate) struct Basis {
     pub(crate) launches: Vec<(u32, f64)>,
     /// Whether they were in every launch in which the builtin was timed.
     pub(crate) every_launch: bool,
+    /// The standard error of the log gain, as far as visits and launches show it; 0 where they can't.
+    pub(crate) deviation: f64,
+    /// How much more launches differ than their visits explain; missing where that can't be seen.
+    pub(crate) between: Option<Between>,
 }
 
 /// Weighs each candidate of a cell against the builtin, in the order of the series.
@@ -69,8 +74,8 @@ impl Basis {
 
 fn against(builtin: &Series, series: &Series, time: Estimate, statistic: Statistic, criteria: Criteria) -> Evidence {
     let pairs = series.pairs(builtin);
-    let visits: Vec<f64> =
-        medians(&pairs, |pair| (pair.launch, pair.visit)).into_iter().map(|(_, gain)| gain).collect();
+    let by_visit = medians(&pairs, |pair| (pair.launch, pair.visit));
+    let visits: Vec<f64> = by_visit.iter().map(|(_, gain)| *gain).collect();
     let tested = visits.len() >= LEAST_VISITS;
     let mut gain = Estimate::median(&visits, criteria.level).map(|log_gain| log_gain.map(f64::exp));
     if !tested {
@@ -92,7 +97,12 @@ fn against(builtin: &Series, series: &Series, time: Estimate, statistic: Statist
     let launches = medians(&pairs, |pair| pair.launch);
     // Pairs are of launches of the builtin, so that as many launches are the same ones.
     let every_launch = launches.len() == builtin.launches().len();
-    Evidence { candidate: series.candidate, time, gain, p_value, basis: Basis { score, launches, every_launch } }
+    let between = match statistic {
+        Statistic::RankMaximum => between(&by_visit),
+        Statistic::RankAverage | Statistic::SlowestRankSummary => None,
+    };
+    let basis = Basis { score, launches, every_launch, deviation: standard_error(&visits), between };
+    Evidence { candidate: series.candidate, time, gain, p_value, basis }
 }
 
 /// The median time of each launch: calls of one launch are no replication.

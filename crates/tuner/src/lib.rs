@@ -9,6 +9,8 @@
 //! | `cells` | timings by cell and candidate, and the pairs that are compared |
 //! | [`statistics`] | rank tests and the correction for many of them |
 //! | `evidence` | what a cell's timings say about each candidate |
+//! | `launches` | what stays the same through a launch, and widens intervals |
+//! | `pool` | what neighbouring sizes and the known noise say about a gain |
 //! | `bars` | candidates that must not be chosen, however fast |
 //! | `verdict` | what replaces the builtin in a cell, or why nothing does |
 //! | `crossover` | where the choice changes between measured sizes |
@@ -21,6 +23,7 @@
 //! | `remarks` | what the reader has to know, in whole sentences |
 //! | `analysis` | all of it in order |
 //! | `components` | rules where another component than `coll/tuned` serves the calls |
+//! | `replay` | decisions on some launches, judged by others |
 
 mod alternatives;
 mod analysis;
@@ -32,9 +35,12 @@ mod components;
 mod crossover;
 mod error;
 mod evidence;
+mod launches;
 mod observations;
+mod pool;
 pub mod refine;
 mod remarks;
+mod replay;
 pub mod statistics;
 pub mod table;
 mod tree;
@@ -44,3 +50,4 @@ pub use analysis::{analyze, analyze_under};
 pub use components::analyze_among;
 pub use error::TunerError;
 pub use observations::Observations;
+pub use replay::{Replay, Score as ReplayScore, Total as ReplayTotal, replay};

@@ -53,7 +53,8 @@ impl Observations {
         let rows = read_rows(text)?;
         let ended = rows.column("ended")?.is_not_null();
         let ends = ends(&rows.filter(&ended)?)?;
-        let timings = rows.filter(&!ended)?;
+        // Filtering copies, which a run without ended points is spared.
+        let timings = if ended.any() { rows.filter(&!ended)? } else { rows };
         let collective = collective_ids(timings.column("collective")?)?;
         let seconds = timings.column(time)?.clone().with_name("seconds".into());
         let mut columns = vec![collective];
@@ -131,6 +132,15 @@ impl Observations {
             Candidate::Builtin | Candidate::Component(_) => None,
             tuned @ Candidate::Tuned(_) => Some(tuned),
         }
+    }
+
+    /// The timings of these launches, with all points that got no more samples.
+    pub fn of_launches(&self, launches: &[u32]) -> Result<Self, TunerError> {
+        let wanted: BooleanChunked =
+            self.whole("launch")?.iter().map(|launch| Some(launches.contains(launch))).collect();
+        let mut frame = self.frame.filter(&wanted)?;
+        frame.rechunk_mut();
+        Ok(Self { frame, ..self.clone() })
     }
 
     /// The number of timings.
@@ -254,15 +264,22 @@ fn read_rows(text: &str) -> Result<DataFrame, TunerError> {
         };
         Field::new(name.into(), kind)
     });
+    let header = text.lines().find(|line| !line.starts_with('#')).unwrap_or_default();
+    if let Some(missing) = COLUMNS.into_iter().find(|name| !header.split(',').any(|found| found == *name)) {
+        return Err(TunerError::Samples(format!("there is no column {missing}")));
+    }
+    // What is not asked for is not parsed: the minimum and the mean over ranks.
+    let wanted: Arc<[PlSmallStr]> =
+        COLUMNS.into_iter().filter(|name| !matches!(*name, "min_s" | "mean_s")).map(PlSmallStr::from).collect();
     let rows = CsvReadOptions::default()
         .with_has_header(true)
         .with_schema_overwrite(Some(Arc::new(Schema::from_iter(types))))
         .with_infer_schema_length(Some(0))
+        .with_columns(Some(wanted))
         .map_parse_options(|options| options.with_comment_prefix(Some("#")))
         .into_reader_with_file_handle(Cursor::new(text.as_bytes()))
         .finish()?;
-    let missing = COLUMNS.into_iter().find(|name| rows.column(name).is_err());
-    missing.map_or(Ok(rows), |name| Err(TunerError::Samples(format!("there is no column {name}"))))
+    Ok(rows)
 }
 
 fn collective_ids(names: &Column) -> Result<Column, TunerError> {

@@ -61,12 +61,13 @@ fn untested(cells: &[JudgedCell], statistic: Statistic, criteria: Criteria) -> O
         Statistic::RankMaximum if one => "it keeps the builtin, and more measuring time would tell".to_owned(),
         Statistic::RankMaximum => "they keep the builtin, and more measuring time would tell".to_owned(),
         Statistic::RankAverage | Statistic::SlowestRankSummary => {
-            let subject = if one {
-                "it replaces the builtin only where it gains"
-            } else {
-                "they replace the builtin only where they gain"
-            };
-            format!("{subject} at least {} in every launch at hand", percent(criteria.untested_gain))
+            let subject =
+                if one { "it replaces the builtin only if it is" } else { "they replace the builtin only if they are" };
+            format!(
+                "{subject} slower by more than 5% in another launch with a probability of at most {:.3}, by what neighbouring \
+                 sizes and the usual differences between launches say",
+                criteria.risk()
+            )
         }
     };
     let unit = match statistic {

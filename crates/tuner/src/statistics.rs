@@ -4,16 +4,18 @@ mod false_discovery;
 mod mann_whitney;
 mod ranks;
 mod signed_rank;
+mod spread;
 mod stratified;
 
 pub use false_discovery::adjust;
 pub use mann_whitney::{mann_whitney, mann_whitney_score};
 pub use signed_rank::{signed_rank, signed_rank_score};
+pub use spread::{standard_error, student_quantile};
 pub use stratified::{Score, stratified};
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// `P(Z <= z)` of the standard normal distribution; 1 where z is not a number because nothing varies.
-fn normal_cdf(z: f64) -> f64 {
+pub(crate) fn normal_cdf(z: f64) -> f64 {
     if z.is_nan() { 1.0 } else { Normal::standard().cdf(z) }
 }

@@ -12,6 +12,8 @@ use collrules_rules::{Choice, Release};
 use crate::bars::{Bar, bar};
 use crate::cells::CellTimings;
 use crate::evidence::{Basis, Evidence, LEAST_VISITS, weigh};
+use crate::launches::widen;
+use crate::pool::{Belief, pool};
 use crate::statistics::adjust;
 
 /// A reading of the clock is off by up to a step at either end of a call.
@@ -32,8 +34,8 @@ pub(crate) enum Shortfall {
     NotTimedInEveryLaunch,
     /// Single calls, and too few of them for a test.
     FewVisits,
-    /// No test is possible, and the gain is below what is asked for instead.
-    SmallUntestedGain,
+    /// No test is possible, and it is too likely to be slower in another launch.
+    Risky,
     /// The test or the interval allows that there is no gain.
     NotSignificant,
     /// In one of the launches it is not faster.
@@ -72,10 +74,13 @@ pub(crate) fn judge(
     criteria: Criteria,
     assumptions: Assumptions,
 ) -> Vec<JudgedCell> {
-    let evidence: Vec<Vec<Evidence>> = cells.iter().map(|cell| weigh(cell, statistic, criteria)).collect();
+    let places: Vec<Cell> = cells.iter().map(|cell| cell.cell).collect();
+    let mut evidence: Vec<Vec<Evidence>> = cells.iter().map(|cell| weigh(cell, statistic, criteria)).collect();
+    widen(&places, &mut evidence);
     let p_values: Vec<f64> = evidence.iter().flatten().filter_map(|evidence| evidence.p_value).collect();
     let mut q_values = adjust(&p_values).into_iter();
-    let mut evidence = evidence.into_iter();
+    let beliefs = pool(&places, &evidence, statistic);
+    let mut evidence = evidence.into_iter().zip(beliefs);
     let mut judged = Vec::with_capacity(cells.len());
     for block in cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
         let failures = block.iter().flat_map(|cell| &cell.disqualified).map(|(candidate, _)| *candidate);
@@ -83,16 +88,17 @@ pub(crate) fn judge(
         let mut bars: BTreeMap<Candidate, Option<Bar>> = BTreeMap::new();
         for cell in block {
             let Cell { collective, ranks, .. } = cell.cell;
-            let mut judge_point = |evidence: Evidence| {
+            let mut judge_point = |(evidence, belief): (Evidence, Option<Belief>)| {
                 let q_value = evidence.p_value.and_then(|_| q_values.next());
                 let bar = bars
                     .entry(evidence.candidate)
                     .or_insert_with(|| bar(release, collective, ranks, evidence.candidate, &failed, assumptions));
-                let shortfall = shortfall(&evidence, q_value, bar.as_ref(), statistic, criteria);
-                let (finding, basis) = evidence.into_finding(q_value);
+                let shortfall = shortfall(&evidence, q_value, belief, bar.as_ref(), statistic, criteria);
+                let (finding, basis) = evidence.into_finding(q_value, belief, statistic);
                 JudgedPoint { finding, shortfall, basis, bar: bar.clone() }
             };
-            let points = evidence.next().unwrap_or_default().into_iter().map(&mut judge_point).collect();
+            let (evidence, beliefs) = evidence.next().unwrap_or_default();
+            let points = evidence.into_iter().zip(beliefs).map(&mut judge_point).collect();
             let verdict = Verdict::Keep { why: String::new() };
             judged.push(JudgedCell { cell: cell.cell, points, disqualified: cell.disqualified.clone(), verdict });
         }
@@ -103,9 +109,12 @@ pub(crate) fn judge(
 }
 
 impl Evidence {
-    fn into_finding(self, q_value: Option<f64>) -> (PointFinding, Basis) {
+    fn into_finding(self, q_value: Option<f64>, belief: Option<Belief>, statistic: Statistic) -> (PointFinding, Basis) {
         let Self { candidate, time, gain, p_value, basis } = self;
-        (PointFinding { candidate, time, gain, p_value, q_value }, basis)
+        let expected = belief.map(|belief| belief.gain);
+        let untested = p_value.is_none() && statistic.is_summary();
+        let risk = belief.filter(|_| untested).map(|belief| belief.risk);
+        (PointFinding { candidate, time, gain, expected, risk, p_value, q_value }, basis)
     }
 }
 
@@ -113,11 +122,12 @@ impl Evidence {
 ///
 /// It has to be timed in every launch in which the builtin was: a launch without it might have spoken against it.
 /// With a test: q within the error rate, the gain at the threshold, its interval above 1, some gain in every launch. A
-/// table of averages without enough launches for a test can convince by a larger gain in each of its launches; single
-/// calls, which scatter far more, cannot.
+/// table of averages without enough launches for a test can convince by what its neighbours and the known noise make of
+/// it, and by some gain in each of its launches; single calls, which scatter far more, cannot.
 fn shortfall(
     evidence: &Evidence,
     q_value: Option<f64>,
+    belief: Option<Belief>,
     bar: Option<&Bar>,
     statistic: Statistic,
     criteria: Criteria,
@@ -139,8 +149,12 @@ fn shortfall(
     match (q_value, statistic) {
         (None, Statistic::RankMaximum) => return Some(Shortfall::FewVisits),
         (None, Statistic::RankAverage | Statistic::SlowestRankSummary) => {
-            if least_launch_gain.is_none_or(|least| least < 1.0 + criteria.untested_gain) {
-                return Some(Shortfall::SmallUntestedGain);
+            let convincing = |belief: Belief| belief.risk <= criteria.risk() && belief.gain >= 1.0 + criteria.min_gain;
+            if !belief.is_some_and(convincing) {
+                return Some(Shortfall::Risky);
+            }
+            if least_launch_gain.is_none_or(|least| least <= 1.0) {
+                return Some(Shortfall::NotInEveryLaunch);
             }
         }
         (Some(q_value), _) => {
@@ -175,6 +189,18 @@ pub(crate) fn decide(block: &mut [JudgedCell], criteria: Criteria) {
     }
 }
 
+/// Decides again as if nothing were barred but what failed. Cells are ordered by collective and communicator size.
+pub(crate) fn lift_bars(cells: &mut [JudgedCell], criteria: Criteria) {
+    for block in cells.chunk_by_mut(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
+        for point in block.iter_mut().flat_map(|cell| &mut cell.points) {
+            if matches!(&point.shortfall, Some(Shortfall::Barred(bar)) if *bar != Bar::Failed) {
+                point.shortfall = None;
+            }
+        }
+        decide(block, criteria);
+    }
+}
+
 impl JudgedCell {
     /// The point of a candidate, if it was timed.
     pub(crate) fn point(&self, candidate: Candidate) -> Option<&PointFinding> {
@@ -201,17 +227,22 @@ impl JudgedCell {
 
     /// The qualified candidate to choose.
     ///
-    /// Candidates whose gain cannot be told from the largest one are tied with it: the largest lies in their interval,
-    /// or, where there is no interval, within the gain threshold. Of the tied ones the one that qualifies at the most
+    /// Candidates whose expected gain cannot be told from the largest one are tied with it: the largest lies in their
+    /// interval, or, where there is no interval, within the gain threshold. Of the tied ones the one that qualifies at the most
     /// message sizes is chosen, so that neighbouring sizes share a rule, then the one with the smallest parameters.
     fn pick(&self, cells_won: &HashMap<Candidate, usize>, criteria: Criteria) -> Option<(Candidate, Estimate)> {
-        let qualified = || self.qualified().filter_map(|finding| Some((finding.candidate, finding.gain?)));
-        let best = qualified().map(|(_, gain)| gain.point).max_by(f64::total_cmp)?;
-        let tied = |gain: &Estimate| gain.high.unwrap_or(gain.point * (1.0 + criteria.min_gain)) >= best;
+        let qualified =
+            || self.qualified().filter_map(|finding| Some((finding.candidate, finding.gain?, finding.expected?)));
+        let best = qualified().map(|(.., expected)| expected).max_by(f64::total_cmp)?;
+        let tied = |gain: &Estimate, expected: f64| {
+            // Without noise the interval is a point, and the expectation may lie a rounding error beyond it.
+            gain.high.unwrap_or(expected * (1.0 + criteria.min_gain)).max(expected) >= best
+        };
         let popular = |candidate| cells_won.get(&candidate).copied().unwrap_or(0);
         qualified()
-            .filter(|(_, gain)| tied(gain))
-            .max_by_key(|(candidate, _)| (popular(*candidate), Reverse(complexity(candidate.choice()))))
+            .filter(|(_, gain, expected)| tied(gain, *expected))
+            .max_by_key(|(candidate, ..)| (popular(*candidate), Reverse(complexity(candidate.choice()))))
+            .map(|(candidate, gain, _)| (candidate, gain))
     }
 
     /// Why the builtin stays: what kept the candidate that came nearest.
@@ -232,8 +263,8 @@ impl JudgedCell {
             Some(Shortfall::Unresolved) => "faster by less than the clock can tell".to_owned(),
             Some(Shortfall::NotTimedInEveryLaunch) => "not timed in every launch".to_owned(),
             Some(Shortfall::FewVisits) => format!("timed in fewer than {LEAST_VISITS} visits"),
-            Some(Shortfall::SmallUntestedGain) => {
-                format!("faster by less than {}, and no test is possible", percent(criteria.untested_gain))
+            Some(Shortfall::Risky) => {
+                format!("slower in another launch with a probability above {:.3}", criteria.risk())
             }
             Some(Shortfall::NotSignificant) => "not significant".to_owned(),
             Some(Shortfall::NotInEveryLaunch) => "not faster in every launch".to_owned(),
@@ -256,7 +287,7 @@ impl Shortfall {
             Self::Unresolved => 3,
             Self::NotTimedInEveryLaunch => 4,
             Self::FewVisits => 5,
-            Self::SmallUntestedGain => 6,
+            Self::Risky => 6,
             Self::NotSignificant => 7,
             Self::NotInEveryLaunch => 8,
             Self::Barred(_) => 9,

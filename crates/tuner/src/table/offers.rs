@@ -45,9 +45,14 @@ pub(crate) struct Encoding<'a> {
     pub(crate) shared: bool,
 }
 
-/// The gain to reckon with: builtin time over candidate time.
+/// The gain as it was measured: builtin time over candidate time.
 pub(crate) fn gain(point: &JudgedPoint) -> Option<f64> {
     point.finding.gain.map(|gain| gain.point).filter(|gain| gain.is_finite() && *gain > 0.0)
+}
+
+/// The gain that users will see: corrected for the luck of what was chosen for being the fastest.
+fn expected(point: &JudgedPoint) -> Option<f64> {
+    point.finding.expected.filter(|gain| gain.is_finite() && *gain > 0.0).or_else(|| gain(point))
 }
 
 /// An offer before choices have numbers.
@@ -134,7 +139,8 @@ fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Choice>>, terms: &Terms)
     let comparable = cell.point(Candidate::Builtin).is_some();
     for point in cell.points.iter().filter(|_| comparable) {
         let choice = point.finding.candidate.choice();
-        let Some(gain) = gain(point).filter(|_| !choice.is_builtin() && point.bar.is_none()) else { continue };
+        let known = if terms.target == Target::Verdicts { expected(point) } else { gain(point) };
+        let Some(gain) = known.filter(|_| !choice.is_builtin() && point.bar.is_none()) else { continue };
         let proven = match convincing {
             _ if terms.target == Target::Fastest => true,
             Some(convincing) => convincing.contains(&choice),

@@ -22,8 +22,9 @@ pub(crate) fn cell(collective: Collective, ranks: u32, bytes: u64) -> Cell {
 pub(crate) struct Campaign {
     text: String,
     rng: ChaCha8Rng,
-    /// Visits to each cell, alternating between two launches.
+    /// Visits to each cell, alternating between launches.
     pub(crate) visits: u32,
+    pub(crate) launches: u32,
     pub(crate) rounds_per_visit: u32,
     /// Standard deviation of the logarithm of each time.
     pub(crate) noise: f64,
@@ -31,6 +32,12 @@ pub(crate) struct Campaign {
     pub(crate) round_noise: f64,
     /// The same for what stays through a visit and acts on one candidate alone.
     pub(crate) visit_noise: f64,
+    /// The same for what stays through a launch.
+    pub(crate) launch_noise: f64,
+    /// The mean of an exponential delay, as a share of the time.
+    pub(crate) skew: f64,
+    /// The share of times that are ten times as long.
+    pub(crate) outliers: f64,
 }
 
 impl Campaign {
@@ -40,22 +47,38 @@ impl Campaign {
             text: format!("# collrules samples 1.0\n{header}\n"),
             rng: ChaCha8Rng::seed_from_u64(seed),
             visits: 16,
+            launches: 2,
             rounds_per_visit: 3,
             noise,
             round_noise: 3.0 * noise,
             visit_noise: 0.0,
+            launch_noise: 0.0,
+            skew: 0.0,
+            outliers: 0.0,
         }
     }
 
     /// Times candidates whose true times are given in microseconds.
     pub(crate) fn time(&mut self, cell: Cell, candidates: &[(Candidate, f64)]) {
+        let of_launch: Vec<Vec<f64>> =
+            (0..self.launches).map(|_| candidates.iter().map(|_| self.drawn(self.launch_noise)).collect()).collect();
         for visit in 0..self.visits {
-            let own: Vec<f64> = candidates.iter().map(|_| self.normal() * self.visit_noise).collect();
+            let launch = visit % self.launches;
+            let own = of_launch[launch as usize]
+                .iter()
+                .map(|launch| launch + self.normal() * self.visit_noise)
+                .collect::<Vec<_>>();
             for round in 0..self.rounds_per_visit {
                 let shared = self.normal() * self.round_noise;
                 for ((candidate, micros), own) in candidates.iter().zip(&own) {
-                    let seconds = micros * 1e-6 * (shared + own + self.normal() * self.noise).exp();
-                    self.sample(cell, *candidate, (visit % 2, visit / 2, round), seconds);
+                    let mut seconds = micros * 1e-6 * (shared + own + self.normal() * self.noise).exp();
+                    if self.skew > 0.0 {
+                        seconds *= 1.0 - self.skew * (1.0 - self.rng.random::<f64>()).ln();
+                    }
+                    if self.outliers > 0.0 && self.rng.random::<f64>() < self.outliers {
+                        seconds *= 10.0;
+                    }
+                    self.sample(cell, *candidate, (launch, visit / self.launches, round), seconds);
                 }
             }
         }
@@ -90,8 +113,13 @@ impl Campaign {
         analyze(&observations, release, criteria, "a synthetic campaign").unwrap()
     }
 
+    /// A normal number of so much deviation; nothing is drawn for none, so that older campaigns stay what they were.
+    fn drawn(&mut self, deviation: f64) -> f64 {
+        if deviation > 0.0 { deviation * self.normal() } else { 0.0 }
+    }
+
     /// A standard normal number (Box and Muller).
-    fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         let (radius, angle): (f64, f64) = (self.rng.random(), self.rng.random());
         (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
     }

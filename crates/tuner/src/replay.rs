@@ -1,0 +1,186 @@
+//! Decides on some launches and looks at others: what a method is worth to whoever uses its choices later.
+//!
+//! Cells count in which the builtin and at least one candidate were timed on both sides; candidates count that were. A
+//! time is the median over the launches of a side, each launch being the median of its timings. What would be unsafe
+//! to deploy may be chosen: the question is what the timings are good for.
+
+mod methods;
+mod times;
+
+use std::collections::BTreeMap;
+
+use collrules_record::findings::{Criteria, Verdict};
+use collrules_record::policy::Assumptions;
+use collrules_record::{Candidate, Cell};
+use collrules_rules::{Collective, Release};
+use serde::Serialize;
+
+use crate::analysis::check;
+use crate::cells::by_cell;
+use crate::error::TunerError;
+use crate::observations::Observations;
+use crate::verdict::{judge, lift_bars};
+use methods::Method;
+use times::{Times, times};
+
+/// A choice counts as slower than the builtin when it takes more than this many times as long.
+const SLOWER: f64 = 1.05;
+
+/// What each method reached.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Replay {
+    /// The launches that were decided on.
+    pub train: Vec<u32>,
+    /// The launches that were looked at.
+    pub test: Vec<u32>,
+    /// The number of cells.
+    pub cells: usize,
+    /// The simple methods, then ours.
+    pub scores: Vec<Score>,
+    /// The speedup that ours promised, corrected for the choice of what seemed best, over the cells that it changes.
+    pub promised: Option<f64>,
+    /// The speedup that ours reached over the same cells.
+    pub kept: Option<f64>,
+}
+
+/// What one method reached on the launches that it had not seen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Score {
+    /// The method, in words.
+    pub method: String,
+    /// Over all cells.
+    #[serde(flatten)]
+    pub total: Total,
+    /// The same for each collective.
+    pub collectives: BTreeMap<String, Total>,
+}
+
+/// Figures over some cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Total {
+    /// The number of cells.
+    pub cells: usize,
+    /// Builtin time over the time of the choice, geometric mean; 1 where the builtin stays.
+    pub speedup: f64,
+    /// The share of cells in which the choice takes more than 1.05 times as long as the builtin.
+    pub slower: f64,
+    /// Time of the choice over the time of the best candidate, geometric mean, less 1.
+    pub regret: f64,
+    /// Rules that the choices take: ranges of neighbouring message sizes, per communicator size, that share a choice
+    /// other than the builtin.
+    pub rules: usize,
+    /// The same with those of the builtin.
+    pub ranges: usize,
+}
+
+/// Decides on the launches `train` and reports on the launches `test`, which must not share any.
+pub fn replay(
+    observations: &Observations,
+    train: &[u32],
+    test: &[u32],
+    release: Release,
+    criteria: Criteria,
+) -> Result<Replay, TunerError> {
+    check(criteria)?;
+    if let Some(launch) = train.iter().find(|launch| test.contains(launch)) {
+        return Err(TunerError::Launches(format!("launch {launch} is on both sides")));
+    }
+    let side = |launches: &[u32]| {
+        let side = observations.of_launches(launches)?;
+        if side.is_empty() {
+            let list = launches.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+            return Err(TunerError::Launches(format!("there are no timings of launch {list}")));
+        }
+        Ok(side)
+    };
+    let (known, unseen) = (side(train)?, side(test)?);
+    let statistic = known.statistic();
+    let known_cells = by_cell(known.points()?, known.ends());
+    let (before, after) = (times(&known_cells), times(&by_cell(unseen.points()?, unseen.ends())));
+    let mut judged = judge(known_cells, statistic, release, criteria, Assumptions::default());
+    lift_bars(&mut judged, criteria);
+    let mut ours = BTreeMap::new();
+    let mut promises = BTreeMap::new();
+    for cell in &judged {
+        if let Verdict::Replace { candidate, gain } = &cell.verdict {
+            ours.insert(cell.cell, *candidate);
+            let expected = cell.point(*candidate).and_then(|finding| finding.expected);
+            promises.insert(cell.cell, expected.unwrap_or(gain.point));
+        }
+    }
+    let pairs = pairs(&before, &after);
+    let mut scores: Vec<Score> = Method::LADDER
+        .iter()
+        .map(|method| score(method.to_string(), &pairs, |pair| method.choose(&pair.before)))
+        .collect();
+    let our_choice = |pair: &Pair| {
+        ours.get(&pair.cell).copied().filter(|it| pair.after.contains_key(it)).unwrap_or(Candidate::Builtin)
+    };
+    scores.push(score("collrules".to_owned(), &pairs, our_choice));
+    let changed = || pairs.iter().filter(|pair| our_choice(pair) != Candidate::Builtin);
+    let promised = geometric(changed().filter_map(|pair| promises.get(&pair.cell)).copied());
+    let kept = geometric(changed().map(|pair| pair.gain(our_choice(pair))));
+    Ok(Replay { train: train.to_vec(), test: test.to_vec(), cells: pairs.len(), scores, promised, kept })
+}
+
+/// A cell on both sides: the candidates that were timed on both.
+struct Pair {
+    cell: Cell,
+    before: BTreeMap<Candidate, f64>,
+    after: BTreeMap<Candidate, f64>,
+}
+
+impl Pair {
+    /// Builtin time over the time of a candidate, on the unseen side.
+    fn gain(&self, choice: Candidate) -> f64 {
+        self.after[&Candidate::Builtin] / self.after[&choice]
+    }
+}
+
+fn pairs(before: &Times, after: &Times) -> Vec<Pair> {
+    let pair = |(cell, before): (&Cell, &BTreeMap<Candidate, f64>)| {
+        let after = after.get(cell)?;
+        let both = |side: &BTreeMap<Candidate, f64>| -> BTreeMap<Candidate, f64> {
+            let shared = side.iter().filter(|(it, _)| before.contains_key(it) && after.contains_key(it));
+            shared.map(|(it, seconds)| (*it, *seconds)).collect()
+        };
+        let pair = Pair { cell: *cell, before: both(before), after: both(after) };
+        (pair.before.contains_key(&Candidate::Builtin) && pair.before.len() >= 2).then_some(pair)
+    };
+    before.iter().filter_map(pair).collect()
+}
+
+fn score(method: String, pairs: &[Pair], choose: impl Fn(&Pair) -> Candidate) -> Score {
+    let choices: Vec<(&Pair, Candidate)> = pairs.iter().map(|pair| (pair, choose(pair))).collect();
+    let collective = |(pair, _): &(&Pair, Candidate)| pair.cell.collective;
+    let collectives = choices
+        .chunk_by(|a, b| collective(a) == collective(b))
+        .map(|choices| (Collective::name(collective(&choices[0])).to_owned(), total(choices)))
+        .collect();
+    Score { method, total: total(&choices), collectives }
+}
+
+fn total(choices: &[(&Pair, Candidate)]) -> Total {
+    let gains = || choices.iter().map(|(pair, choice)| pair.gain(*choice));
+    let slower = gains().filter(|gain| *gain < 1.0 / SLOWER).count();
+    let regrets = choices.iter().map(|(pair, choice)| {
+        let best = pair.after.values().copied().fold(f64::INFINITY, f64::min);
+        pair.after[choice] / best
+    });
+    let ranges = choices.chunk_by(|(a, chosen), (b, next)| {
+        (a.cell.collective, a.cell.ranks, *chosen) == (b.cell.collective, b.cell.ranks, *next)
+    });
+    Total {
+        cells: choices.len(),
+        speedup: geometric(gains()).unwrap_or(1.0),
+        slower: slower as f64 / choices.len().max(1) as f64,
+        regret: geometric(regrets).unwrap_or(1.0) - 1.0,
+        rules: ranges.clone().filter(|range| range[0].1 != Candidate::Builtin).count(),
+        ranges: ranges.count(),
+    }
+}
+
+fn geometric(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value.ln(), count + 1));
+    (count > 0).then(|| (sum / f64::from(count)).exp())
+}

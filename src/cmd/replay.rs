@@ -1,0 +1,66 @@
+//! `collrules analyze --train-launches ... --test-launches ...`: what decisions on some launches are worth on others.
+
+use std::io::{self, Write};
+
+use collrules_record::units::Seconds;
+use collrules_rules::Release;
+use collrules_tuner::{Observations, Replay, TunerError, replay};
+
+use crate::args::Analyze;
+use crate::failure::Failure;
+
+/// Decides, looks, and prints a table, or JSON.
+pub(super) fn run(
+    args: &Analyze,
+    observations: &Observations,
+    release: Release,
+    clock_step: Seconds,
+) -> Result<(), Failure> {
+    let failed = |cause: TunerError| Failure::Analysis { source_name: args.input.display().to_string(), cause };
+    let criteria = args.criteria.criteria(clock_step);
+    let replay = replay(observations, &args.train_launches, &args.test_launches, release, criteria).map_err(failed)?;
+    let mut out = io::stdout().lock();
+    let text = if args.json {
+        serde_json::to_string_pretty(&replay).map_err(|cause| Failure::Stdout(cause.into()))?
+    } else {
+        table(&replay).join("\n")
+    };
+    writeln!(out, "{text}").map_err(Failure::Stdout)
+}
+
+fn table(replay: &Replay) -> Vec<String> {
+    let launches = |launches: &[u32]| launches.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let mut lines = vec![
+        format!(
+            "Decided on launch {}, looked at launch {}: {} cells.",
+            launches(&replay.train),
+            launches(&replay.test),
+            replay.cells
+        ),
+        String::new(),
+        format!(
+            "{:<24} {:>8} {:>12} {:>8} {:>6} {:>7}",
+            "method", "speedup", "slower by 5 %", "regret", "rules", "ranges"
+        ),
+    ];
+    lines.extend(replay.scores.iter().map(|score| {
+        let total = score.total;
+        format!(
+            "{:<24} {:>7.4}x {:>12.2} % {:>6.2} % {:>6} {:>7}",
+            score.method,
+            total.speedup,
+            100.0 * total.slower,
+            100.0 * total.regret,
+            total.rules,
+            total.ranges,
+        )
+    }));
+    if let (Some(promised), Some(kept)) = (replay.promised, replay.kept) {
+        lines.push(String::new());
+        lines.push(format!(
+            "Where collrules replaces the builtin it expected {promised:.3}x in geometric mean; the other launches show \
+             {kept:.3}x.",
+        ));
+    }
+    lines
+}
