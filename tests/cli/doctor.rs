@@ -42,7 +42,7 @@ fn an_installation_that_works_is_named() {
         has(&found, "worker ok", "collrules-worker");
         has(&found, "slots ok", "on 1 host");
         has(&found, "components ok", "tuned 30");
-        has(&found, "serving ok", "tuned serves barrier, bcast");
+        has(&found, "serving ok", "tuned serves allgather, allgatherv, allreduce");
     });
 }
 

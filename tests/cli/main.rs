@@ -8,6 +8,7 @@ mod check;
 mod collectives;
 mod files;
 mod import;
+mod replay;
 mod simulated;
 mod support;
 mod tree;
@@ -24,10 +25,11 @@ mod faults;
 mod kills;
 #[cfg(feature = "mpi")]
 mod obeyed;
-mod replay;
 #[cfg(feature = "mpi")]
 mod running;
+#[cfg(feature = "mpi")]
 mod timing;
+#[cfg(feature = "mpi")]
 mod traffic;
 #[cfg(feature = "mpi")]
 mod tuned;

@@ -50,7 +50,7 @@ impl Observations {
             Statistic::RankMaximum | Statistic::SlowestRankSummary => "max_s",
         };
         check_format(text)?;
-        let rows = read_rows(text)?;
+        let rows = read_rows(text, time)?;
         let ended = rows.column("ended")?.is_not_null();
         let ends = ends(&rows.filter(&ended)?)?;
         // Filtering copies, which a run without ended points is spared.
@@ -253,7 +253,7 @@ fn check_format(text: &str) -> Result<(), TunerError> {
     }
 }
 
-fn read_rows(text: &str) -> Result<DataFrame, TunerError> {
+fn read_rows(text: &str, time: &str) -> Result<DataFrame, TunerError> {
     let types = COLUMNS.map(|name| {
         let kind = match name {
             "launch" | "visit" | "round" | "comm_size" => DataType::UInt32,
@@ -268,9 +268,9 @@ fn read_rows(text: &str) -> Result<DataFrame, TunerError> {
     if let Some(missing) = COLUMNS.into_iter().find(|name| !header.split(',').any(|found| found == *name)) {
         return Err(TunerError::Samples(format!("there is no column {missing}")));
     }
-    // What is not asked for is not parsed: the minimum and the mean over ranks.
-    let wanted: Arc<[PlSmallStr]> =
-        COLUMNS.into_iter().filter(|name| !matches!(*name, "min_s" | "mean_s")).map(PlSmallStr::from).collect();
+    // Of the times over ranks only the wanted one is parsed.
+    let is_wanted = |name: &&str| *name == time || !matches!(*name, "max_s" | "min_s" | "mean_s");
+    let wanted: Arc<[PlSmallStr]> = COLUMNS.into_iter().filter(is_wanted).map(PlSmallStr::from).collect();
     let rows = CsvReadOptions::default()
         .with_has_header(true)
         .with_schema_overwrite(Some(Arc::new(Schema::from_iter(types))))

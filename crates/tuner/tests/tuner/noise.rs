@@ -55,7 +55,8 @@ fn pure_noise_makes_no_more_common_choices_than_the_error_rate() {
     let share = f64::from(wrong) / campaigns as f64;
     let sigma = (criteria.error_rate * (1.0 - criteria.error_rate) / campaigns as f64).sqrt();
     assert!(share <= criteria.error_rate + 3.0 * sigma, "{wrong} of {campaigns} campaigns made rules");
-    assert!(f64::from(tempting) > 0.9 * campaigns as f64, "{tempting} of {campaigns} would have without a test");
+    // Gains corrected for luck withstand about half of the temptation by themselves.
+    assert!(f64::from(tempting) > 0.3 * campaigns as f64, "{tempting} of {campaigns} would have without a test");
 }
 
 #[test]
