@@ -47,7 +47,7 @@ fn measure_with_fault(mpi: &OpenMpi, scratch: &Path, fault: &str) -> (Ran, Strin
     let worker = Path::new(env!("CARGO_BIN_EXE_collrules")).with_file_name("collrules-worker");
     let script = script(scratch, &format!("exec {} --fault '{fault}'", worker.display()));
     let out = scratch.join("run");
-    let arguments = "measure --ops bcast --np 4 --sizes 1K:4K --segments 1K --oversubscribe --budget 6s --launches 2 \
+    let arguments = "measure --ops bcast --np 4 --sizes 1K:4K --segments 1K --oversubscribe --budget 14s --launches 2 \
                      --hang-timeout 8s --out";
     let ran = Ran::from(mpi.collrules(arguments, &out).arg("--worker").arg(script).output().unwrap());
     let samples = fs::read_to_string(out.join("samples.csv")).unwrap_or_default();
@@ -91,7 +91,7 @@ fn a_candidate_that_hangs_inside_open_mpi_is_left_out_of_the_rules() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
-        let arguments = "tune --ops bcast --np 4 --sizes 2K --oversubscribe --budget 6s --launches 2 --hang-timeout 8s \
+        let arguments = "tune --ops bcast --np 4 --sizes 2K --oversubscribe --budget 14s --launches 2 --hang-timeout 8s \
                          --out";
         let mut command = mpi.collrules(arguments, &out);
         command.args(["--mpirun-args", "--mca coll_tuned_bcast_algorithm_knomial_radix 1"]);
@@ -204,7 +204,7 @@ fn who_asks_for_the_end_gets_it_in_order() {
                 .map(|entry| entry.unwrap().file_name().into_string().unwrap())
                 .collect();
             names.sort();
-            assert_eq!(names, ["launches.jsonl", "manifest.json", "samples.csv"]);
+            assert_eq!(names, ["clock.jsonl", "launches.jsonl", "manifest.json", "samples.csv"]);
             collrules("analyze", &run.out).exits(0);
         }
     });
@@ -258,7 +258,7 @@ fn a_full_disk_loses_nothing_that_was_written() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
     let limited = format!(
-        "ulimit -f 64; exec {} measure --simulate --np 4,8 --out {}",
+        "ulimit -f 512; exec {} measure --simulate --np 4,8 --out {}",
         env!("CARGO_BIN_EXE_collrules"),
         out.display()
     );
@@ -277,7 +277,7 @@ fn a_full_disk_loses_nothing_that_was_written() {
 fn programs_can_follow_and_plans_can_be_listed() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    let ran = collrules("tune --simulate --np 4 --ops bcast --sizes 1K:64K --json --out", &out).exits(0);
+    let ran = collrules("tune --simulate --np 4 --ops bcast --sizes 1K:64K --refine 0 --json --out", &out).exits(0);
     let events: Vec<serde_json::Value> =
         ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect();
     let named = |name: &str| events.iter().filter(|event| event["event"] == name).count();

@@ -1,7 +1,6 @@
 //! What is done, and what the next launch has to do. The same whether it was done in this session or an earlier one.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
 
 use collrules_record::plan::Plan;
 use collrules_record::rundir::Entry;
@@ -44,18 +43,9 @@ pub(super) struct Ledger {
     strikes: BTreeMap<Cell, u32>,
     samples: usize,
     cells: BTreeSet<Cell>,
-    clock: SessionClock,
-}
-
-/// Where the time of launches with all candidates went.
-struct SessionClock {
-    begin: Instant,
-    /// When the launch under way was planned, in seconds since the beginning.
-    launched: f64,
-    /// Seconds of this session that went to launches with one candidate, which have a budget of their own.
-    apart: f64,
-    /// Seconds of earlier sessions, with the starts of their launches.
-    earlier: f64,
+    /// Seconds that launches with all candidates took in all sessions: their starts, and what they spent on measuring. What
+    /// hangs, fails to start or tries out suspects is not charged.
+    used: f64,
 }
 
 /// A launch to be made.
@@ -83,7 +73,7 @@ impl Ledger {
             strikes: BTreeMap::new(),
             samples: 0,
             cells: BTreeSet::new(),
-            clock: SessionClock { begin: Instant::now(), launched: 0.0, apart: 0.0, earlier: 0.0 },
+            used: 0.0,
         };
         // Of the times that a launch gives for itself the last one counts.
         let mut spent: BTreeMap<u32, f64> = BTreeMap::new();
@@ -107,7 +97,7 @@ impl Ledger {
         for (launch, seconds) in spent {
             let planned = ledger.launches.get(&launch).copied();
             if planned.is_some_and(|planned| ledger.is_together(planned)) {
-                ledger.clock.earlier += seconds + plan.schedule.startup.0;
+                ledger.used += seconds + plan.schedule.startup.0;
                 ledger.history.charge(seconds);
             }
         }
@@ -197,10 +187,10 @@ impl Ledger {
         }
     }
 
-    /// Takes note that a launch is over, for whatever reason.
-    pub(super) fn spend(&mut self, planned: u32) {
-        if !self.is_together(planned) {
-            self.clock.apart += self.clock.begin.elapsed().as_secs_f64() - self.clock.launched;
+    /// Takes note that a launch is over, for whatever reason, after so many seconds from its start to its last event.
+    pub(super) fn spend(&mut self, planned: u32, seconds: f64) {
+        if self.is_together(planned) {
+            self.used += seconds;
         }
     }
 
@@ -253,7 +243,6 @@ impl Ledger {
                 Start::Alone { series, .. } => series,
             };
             self.launches.insert(number, planned);
-            self.clock.launched = self.clock.begin.elapsed().as_secs_f64();
             return Some(Next { number, series, planned, plan });
         }
         None
@@ -271,7 +260,11 @@ impl Ledger {
                 && !self.quarantined.contains(&(cell.collective, cell.ranks, candidate))
         };
         let mut plan = match self.starts[local] {
-            Start::Together { launch } => self.history.next(launch, self.elapsed(), wanted)?,
+            Start::Together { launch } => {
+                let planned = self.first + local as u32;
+                let begun = self.launches.values().any(|other| *other == planned);
+                self.history.next(launch, Seconds(self.used), begun, wanted)?
+            }
             Start::Alone { series, collective, candidate } => {
                 separate::alone(&self.plan, series, collective, candidate, wanted)?
             }
@@ -290,11 +283,5 @@ impl Ledger {
             plan.seed = plan.seed.wrapping_add(1 << 24);
         }
         (!plan.cells.is_empty()).then_some(plan)
-    }
-
-    /// What launches with all candidates took so far, in all sessions, starts included.
-    fn elapsed(&self) -> Seconds {
-        let SessionClock { begin, apart, earlier, .. } = self.clock;
-        Seconds(earlier + begin.elapsed().as_secs_f64() - apart)
     }
 }

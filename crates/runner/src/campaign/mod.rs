@@ -130,10 +130,12 @@ pub fn measure_from(
         let launch = Launch { number, series, planned, plan: &plan };
         log.note(&Entry::Begun { launch: number, planned, at: manifest::now() })?;
         watch(&launch, &Notice::Launching);
+        let begun = Instant::now();
         let mut session = Session { log, ledger: &mut ledger, tally, place: Place::Elsewhere, rows: 0, clock: None };
         let outcome = backend.measure(&plan, &mut |event| session.take(&launch, &event, policy, watch));
         let (place, rows, spent) = (session.place, session.rows, session.spent());
-        ledger.spend(planned);
+        let startup = session.clock.map_or(0.0, |(first, _, _)| (first - begun).as_secs_f64());
+        ledger.spend(planned, startup + spent);
         let over = |complete, why: String| {
             // The first line says it; the job's own words follow.
             let why = why.lines().next().unwrap_or_default().to_owned();

@@ -156,7 +156,7 @@ mod tests {
         let mut history = History::new(plan);
         let mut total = 0.0;
         for number in 0..plan.launches {
-            let launch = history.next(number, Seconds(total), |_, _| true).expect("there is one");
+            let launch = history.next(number, Seconds(total), false, |_, _| true).expect("there is one");
             let mut last = 0.0;
             cluster
                 .measure(&launch, &mut |event| {

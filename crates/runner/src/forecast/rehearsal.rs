@@ -66,7 +66,7 @@ pub(crate) fn rehearse(plan: &Plan, costs: &BTreeMap<Cell, CellCost>, setup: f64
     for number in 0..plan.launches {
         // Starting takes what the plan expects it to take.
         let elapsed = rehearsal.launches.iter().map(|seconds| seconds + plan.schedule.startup.0).sum();
-        let Some(plan) = history.next(number, Seconds(elapsed), |_, _| true) else { break };
+        let Some(plan) = history.next(number, Seconds(elapsed), false, |_, _| true) else { break };
         let launch = Launch { number, series: number, planned: number, plan: &plan };
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(u64::from(number));

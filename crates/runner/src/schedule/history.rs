@@ -124,16 +124,24 @@ impl History {
     }
 
     /// The plan of a launch that begins after `elapsed`; none if nothing is left to measure, or no time.
-    pub fn next(&self, launch: u32, elapsed: Seconds, wanted: impl Fn(Cell, Candidate) -> bool) -> Option<Plan> {
+    ///
+    /// One that goes on with a launch that was cut short (`begun`) is made in any case, for what that one has not seen.
+    pub fn next(
+        &self,
+        launch: u32,
+        elapsed: Seconds,
+        begun: bool,
+        wanted: impl Fn(Cell, Candidate) -> bool,
+    ) -> Option<Plan> {
         let wanted = |cell, candidate| !self.ended.contains(&(cell, candidate)) && wanted(cell, candidate);
         let mut plan = self.plan.for_launch(launch, wanted);
         plan.cells.iter_mut().for_each(|planned| planned.effort = self.effort(planned.cell, &self.plan.schedule));
-        plan.schedule = self.schedule(launch, elapsed)?;
+        plan.schedule = self.schedule(launch, elapsed, begun)?;
         (!plan.cells.is_empty()).then_some(plan)
     }
 
     /// The time of a launch: its part of what is left.
-    fn schedule(&self, launch: u32, elapsed: Seconds) -> Option<Schedule> {
+    fn schedule(&self, launch: u32, elapsed: Seconds, begun: bool) -> Option<Schedule> {
         let Some(whole) = self.plan.budget() else { return Some(self.plan.schedule) };
         // A simulation takes no time but that of its model.
         let elapsed = elapsed.0.max(self.past);
@@ -145,11 +153,12 @@ impl History {
         let launches = f64::from(self.plan.launches.saturating_sub(launch).max(1));
         let left = whole.0 - elapsed - startup;
         // The first launch takes place in any case: without it there is nothing to say.
-        if left <= 0.0 && self.launches > 0 {
+        if left <= 0.0 && self.launches > 0 && !begun {
             return None;
         }
         let budget = ((left - (launches - 1.0) * startup) / launches).max(0.0);
-        Some(Schedule { budget: Some(Seconds(budget)), limit: Some(Seconds(left.max(0.0))), ..self.plan.schedule })
+        let limit = (!begun).then_some(Seconds(left.max(0.0)));
+        Some(Schedule { budget: Some(Seconds(budget)), limit, ..self.plan.schedule })
     }
 
     fn effort(&self, cell: Cell, settings: &Schedule) -> Effort {
