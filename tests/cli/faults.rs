@@ -178,10 +178,10 @@ fn when_the_controller_dies_the_job_ends_and_the_run_is_gone_on_with() {
         run.complete();
         assert!(run.text().starts_with(&before), "something was lost");
         run.check_samples();
-        // All of it is done: another session has nothing to measure, and the rest makes rules of it.
+        // The grid is done: another session adds what narrows crossovers at most, and the rest makes rules of it.
         let measured = run.text();
         Ran::from(run.collrules("tune").output().unwrap()).exits(0).says("Files:");
-        assert_eq!(run.text(), measured);
+        assert!(run.text().starts_with(&measured));
     });
 }
 
