@@ -93,7 +93,7 @@ fn han_is_found_where_it_serves() {
             "--hosts 2 --slots 2 -- env"
         };
         let out = scratch.path().join("block");
-        let arguments = "tune --ops bcast,barrier --np 2,4 --sizes 1K,64K --budget 6s --launches 1 --out";
+        let arguments = "tune --ops bcast,barrier --np 2,4 --sizes 1K,64K --budget 24s --launches 1 --out";
         let ran = on_hosts(mpi, hosts, arguments, &out).exits(0);
         ran.complains("bcast on 4 ranks (2 nodes x 2 ranks) is served by han");
         ran.says("served by Open MPI's component han");
@@ -110,7 +110,7 @@ fn han_is_found_where_it_serves() {
         assert!(!samples.contains("bcast,2,1024,component"), "tuned is the builtin on one host");
 
         let out = scratch.path().join("spread");
-        let arguments = "tune --ops bcast --np 2 --sizes 1K --budget 2s --launches 1 --layout one-per-node --out";
+        let arguments = "tune --ops bcast --np 2 --sizes 1K --budget 14s --launches 1 --layout one-per-node --out";
         on_hosts(mpi, hosts, arguments, &out).exits(0);
         assert_eq!(served(&out), ["bcast 2 tuned".to_owned()], "{}", mpi.version);
         assert!(fs::read_to_string(out.join("report.md")).unwrap().contains("| 2 | 2 nodes x 1 rank | tuned: bcast |"));
