@@ -55,11 +55,16 @@ type Times = BTreeMap<Cell, Vec<f64>>;
 
 fn main() {
     let args = Args::parse();
-    let wishes = Wishes { mpirun: Some(args.mpirun.clone()), patience: Duration::from_secs(60), ..Wishes::default() };
-    let release = Launcher::find(&wishes).ok().and_then(|launcher| Release::of(launcher.version()).ok());
-    let Some(release) = release else {
-        println!("skipped: no Open MPI that is known");
-        return;
+    let wishes = Wishes {
+        mpirun: Some(args.mpirun.clone()),
+        worker: Some(PathBuf::from(env!("CARGO_BIN_EXE_collrules-worker"))),
+        patience: Duration::from_secs(60),
+        ..Wishes::default()
+    };
+    let found = Launcher::find(&wishes).and_then(|launcher| Ok(Release::of(launcher.version())?));
+    let release = match found {
+        Ok(release) => release,
+        Err(error) => return println!("skipped: {error}"),
     };
     let scratch = tempfile::tempdir().expect("a temporary directory");
 

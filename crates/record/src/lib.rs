@@ -19,6 +19,7 @@
 //! | [`estimate`] | a value with its interval |
 //! | [`findings`] | what the analysis concluded, as plain data |
 //! | [`tree`] | the rules as a tree with its evidence |
+//! | [`validation`] | what launches without and with the rules file showed |
 
 pub mod benchmark;
 pub mod candidate;
@@ -37,6 +38,7 @@ pub mod sample;
 pub mod survey;
 pub mod tree;
 pub mod units;
+pub mod validation;
 
 pub use candidate::Candidate;
 pub use cell::Cell;
@@ -50,3 +52,4 @@ pub use rundir::RunDir;
 pub use sample::Sample;
 pub use survey::Survey;
 pub use units::{Bytes, Ranks, Seconds};
+pub use validation::Validation;

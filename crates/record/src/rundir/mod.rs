@@ -45,6 +45,8 @@ pub const ENVIRONMENT: &str = "env.sh";
 pub const TUNE: &str = "tune.conf";
 /// The findings for people.
 pub const REPORT: &str = "report.md";
+/// What fresh launches without and with the rules showed.
+pub const VALIDATION: &str = "validation.json";
 /// What an importer noticed.
 pub const IMPORT: &str = "import.json";
 
@@ -61,7 +63,7 @@ pub fn refinement(round: u32) -> String {
 }
 
 /// All files of a run directory that have one name.
-pub const FILES: [&str; 15] = [
+pub const FILES: [&str; 16] = [
     MANIFEST,
     SAMPLES,
     CLOCK,
@@ -73,6 +75,7 @@ pub const FILES: [&str; 15] = [
     ENVIRONMENT,
     TUNE,
     REPORT,
+    VALIDATION,
     IMPORT,
     TREE_TEXT,
     TREE_JSON,

@@ -1,0 +1,149 @@
+//! What fresh launches without and with a rules file showed, as plain data: `validation.json`.
+
+use std::collections::BTreeMap;
+
+use collrules_rules::{Choice, Version};
+use serde::{Deserialize, Serialize};
+
+use crate::cell::Cell;
+use crate::estimate::Estimate;
+use crate::manifest::FormatVersion;
+
+/// The version of `validation.json` that this version writes.
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+/// A comparison of a rules file, as deployed, with what the user has without it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Validation {
+    /// The format of this structure.
+    pub format: FormatVersion,
+    /// The rules file, as the user named it.
+    pub rules: String,
+    /// The Open MPI that was asked.
+    pub version: Version,
+    /// The MCA settings of the launches with the file, by name; those without it had none of them.
+    pub settings: BTreeMap<String, String>,
+    /// What a cell had to show to count as faster or slower.
+    pub criteria: Criteria,
+    /// The file as it was given, then after each repair; the last one is about the file that was left behind.
+    pub rounds: Vec<Round>,
+}
+
+/// What a cell has to show to count as faster or slower.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Criteria {
+    /// Differences below this count as the same, such as 0.03.
+    pub min_difference: f64,
+    /// The bound on the share of wrong verdicts among those of "faster" and "slower" (false discovery rate).
+    pub error_rate: f64,
+    /// Confidence of the intervals.
+    pub level: f64,
+}
+
+/// One comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// Pairs of launches, one without and one with the file.
+    pub pairs: u32,
+    /// Every compared cell, ordered by collective, communicator size and message size.
+    pub cells: Vec<ValidatedCell>,
+    /// The cells that were given back to the builtin for what this round showed.
+    pub repaired: Vec<Cell>,
+}
+
+/// What one cell showed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ValidatedCell {
+    /// The cell.
+    pub cell: Cell,
+    /// Whether it was measured for tuning; otherwise it lies between such cells.
+    pub tuned: bool,
+    /// What the file gives for it.
+    pub served: Choice,
+    /// Seconds without the file.
+    pub without: Estimate,
+    /// Seconds with the file.
+    pub with: Estimate,
+    /// The first over the second: 1.10 where the file makes it 10 % faster.
+    pub speedup: Estimate,
+    /// Probability of such a difference, in either direction, if there were none, adjusted for the number of cells;
+    /// missing where there are too few launches to say.
+    pub q_value: Option<f64>,
+    /// The conclusion.
+    pub verdict: Outcome,
+}
+
+/// How a cell fares with the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Faster than without it.
+    Faster,
+    /// No difference that can be told, or that matters.
+    Same,
+    /// Slower than without it.
+    Slower,
+}
+
+impl Validation {
+    /// The comparison of the file that was left behind.
+    pub fn last(&self) -> Option<&Round> {
+        self.rounds.last()
+    }
+}
+
+impl Round {
+    /// The number of cells with this outcome.
+    pub fn count(&self, outcome: Outcome) -> usize {
+        self.cells.iter().filter(|cell| cell.verdict == outcome).count()
+    }
+
+    /// The share of cells that are slower with the file, from 0 to 1.
+    pub fn share_slower(&self) -> f64 {
+        self.count(Outcome::Slower) as f64 / self.cells.len().max(1) as f64
+    }
+
+    /// The geometric mean of the speedups; 1 without cells.
+    pub fn geometric_mean(&self) -> f64 {
+        let logarithms: f64 = self.cells.iter().map(|cell| cell.speedup.point.ln()).sum();
+        (logarithms / self.cells.len().max(1) as f64).exp()
+    }
+
+    /// The cell with the least speedup.
+    pub fn worst(&self) -> Option<&ValidatedCell> {
+        self.cells.iter().min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_rules::Collective;
+
+    use super::*;
+    use crate::units::{Bytes, Ranks};
+
+    fn cell(bytes: u64, speedup: f64, verdict: Outcome) -> ValidatedCell {
+        let estimate = |point| Estimate { point, low: None, high: None, level: 0.95, samples: 3 };
+        ValidatedCell {
+            cell: Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) },
+            tuned: true,
+            served: Choice::plain(6),
+            without: estimate(speedup * 1e-6),
+            with: estimate(1e-6),
+            speedup: estimate(speedup),
+            q_value: None,
+            verdict,
+        }
+    }
+
+    #[test]
+    fn a_round_is_summed_up() {
+        let cells = vec![cell(1, 0.5, Outcome::Slower), cell(2, 8.0, Outcome::Faster), cell(4, 1.0, Outcome::Same)];
+        let round = Round { pairs: 3, cells, repaired: Vec::new() };
+        assert!((round.geometric_mean() - 4f64.cbrt()).abs() < 1e-12);
+        assert_eq!(round.worst().map(|cell| cell.cell.bytes), Some(Bytes(1)));
+        assert_eq!((round.count(Outcome::Faster), round.share_slower()), (1, 1.0 / 3.0));
+        let none = Round { pairs: 0, cells: Vec::new(), repaired: Vec::new() };
+        assert_eq!((none.geometric_mean(), none.share_slower(), none.worst()), (1.0, 0.0, None));
+    }
+}
