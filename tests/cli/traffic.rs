@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use collrules_record::plan::{CellPlan, Plan, Schedule};
@@ -22,7 +21,7 @@ use collrules_runner::Backend;
 use collrules_runner::grid::{Grid, NOT_SWITCHABLE, known_release};
 use collrules_runner::mpi::{Launcher, MpiBackend, Traffic, Wishes};
 
-use crate::support::{OpenMpi, skip, under_each_release};
+use crate::support::{OpenMpi, under_each_release};
 
 /// A cell in which one candidate is called, and the one that is measured for it.
 #[derive(Clone, Copy, Debug)]
@@ -35,34 +34,23 @@ struct Point {
 /// One release with what it takes to count.
 struct Counting<'a> {
     mpi: &'a OpenMpi,
-    shim: PathBuf,
     scratch: &'a Path,
     survey: Survey,
     release: Release,
 }
 
 impl<'a> Counting<'a> {
-    fn new(mpi: &'a OpenMpi, scratch: &'a Path) -> Option<Self> {
-        let shim = scratch.join("traffic.so");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/traffic.c");
-        let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&shim).arg(source).status();
-        if !compiled.is_ok_and(|status| status.success()) {
-            skip("no C compiler that makes a library that counts");
-            return None;
-        }
+    fn new(mpi: &'a OpenMpi, scratch: &'a Path) -> Self {
         let survey = backend(mpi, String::new()).survey().unwrap();
         let release = known_release(&survey).unwrap();
         assert_eq!(survey.not_switchable, BTreeSet::from(NOT_SWITCHABLE), "{}", mpi.version);
-        Some(Self { mpi, shim, scratch, survey, release })
+        Self { mpi, scratch, survey, release }
     }
 
     fn count(&self, cells: Vec<CellPlan>, rules: Option<&Path>, options: &str) -> Vec<Vec<Traffic>> {
-        let pml = if self.mpi.is_before(5) { "" } else { "--mca pml ob1,monitoring" };
-        let preload = self.shim.display();
-        let options = format!("{options} {pml} --mca pml_monitoring_enable 2 -x LD_PRELOAD={preload}");
         let under_rule = (rules.is_some() || options.contains("_algorithm ")).then_some(Candidate::Builtin);
         let plan = Plan { under_rule, ..Plan::new(cells, 1, Schedule::default(), 1) };
-        backend(self.mpi, options).count(&plan, rules).unwrap()
+        backend(self.mpi, options.to_owned()).count(&plan, rules).unwrap()
     }
 
     /// Every candidate of every collective: each at sizes of its own, so that one rules file can ask for all of them.
@@ -202,7 +190,7 @@ fn backend(mpi: &OpenMpi, options: String) -> MpiBackend {
 /// Counts both, and fails with every point that differs.
 fn prove(mpi: &OpenMpi, ranks: &[u32], bases: &[u64]) {
     let scratch = tempfile::tempdir().unwrap();
-    let Some(counting) = Counting::new(mpi, scratch.path()) else { return };
+    let counting = Counting::new(mpi, scratch.path());
     let points = counting.points(ranks, bases);
     let mut faults = Vec::new();
     let mut kinds: BTreeMap<Collective, BTreeSet<String>> = BTreeMap::new();

@@ -61,10 +61,12 @@ enum WorkerError {
     #[error("a communicator cannot be duplicated without some components (MPI error class {0})")]
     NoDuplicate(ffi::ErrorClass),
     #[error(
-        "what calls send cannot be counted: there is no function `{0}` in this process. It comes with a library that \
-         stands in for Open MPI's monitoring, such as tests/cli/traffic.c, put into LD_PRELOAD"
+        "what calls send cannot be counted: this Open MPI has no monitoring layer, or its settings leave it out \
+         (pml_monitoring of the point-to-point framework)"
     )]
-    NoCounter(&'static str),
+    NotMonitored,
+    #[error("what calls send cannot be counted among {ranks} ranks, only up to {most}")]
+    TooManyToCount { ranks: u32, most: usize },
     #[error("{candidate} did not work in {cell} ({what})")]
     CountedCallFailed { candidate: String, cell: String, what: String },
     #[error("the MPI library is not Open MPI; it calls itself `{0}`")]

@@ -1,8 +1,7 @@
 //! What a call sends, counted: proof that two ways to ask for an algorithm come to the same.
 //!
-//! Open MPI's monitoring layer (`--mca pml_monitoring_enable 2`) reports every message of a collective to a function that a
-//! preloaded library may replace (`tests/cli/traffic.c`); it hands the counts on through `collrules_sent`. Persistent
-//! requests, which the first algorithms of alltoall and alltoallv use, pass by the layer uncounted.
+//! Open MPI's monitoring layer reports every message (see `ffi::counter`). Persistent requests, which the first algorithms
+//! of alltoall and alltoallv use, pass by the layer uncounted.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +11,21 @@ use collrules_runner::wire::{Event, Sent};
 
 use crate::communicators::Communicators;
 use crate::control::Control;
-use crate::ffi::{Counter, Tools};
+use crate::ffi::{Tools, counter};
 use crate::operation::Operation;
 use crate::sync::dissemination_barrier;
 use crate::{WorkerError, report};
 
 /// Calls each point of the plan once, with checked data, and reports what every rank sent meanwhile.
 pub(crate) fn run(control: &Control, tools: &Tools, plan: &Plan) -> Result<(), WorkerError> {
-    let counter = Counter::find().ok_or(WorkerError::NoCounter(Counter::NAME))?;
+    // The messages that brought the plan here went through the layer, if there is one.
+    let fed = control.gather(control.ranks(), counter::is_fed());
+    if control.is_root() && fed.contains(&false) {
+        return Err(WorkerError::NotMonitored);
+    }
+    if control.ranks() as usize > counter::PEERS {
+        return Err(WorkerError::TooManyToCount { ranks: control.ranks(), most: counter::PEERS });
+    }
     let mut communicators = Communicators::new(control, tools, plan);
     for (place, planned) in plan.cells.iter().enumerate() {
         let cell = planned.cell;
@@ -33,14 +39,14 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &Plan) -> Result<(), W
             let comm = communicators.candidate(cell, *candidate);
             dissemination_barrier(base);
             // Only this rank's own sends are counted here, so that nobody has to wait for anybody.
-            let before = snapshot(&counter, control.ranks());
+            let before = counter::sent(control.ranks());
             // The check of a barrier calls it as often as it takes.
             let result = if cell.collective == Collective::Barrier {
                 operation.call(comm).map(|()| true)
             } else {
                 operation.checked_call(comm, (place as u64) << 32 | index as u64)
             };
-            let after = snapshot(&counter, control.ranks());
+            let after = counter::sent(control.ranks());
             if result != Ok(true) {
                 let what = result.map_or_else(|class| format!("MPI error class {class}"), |_| "wrong data".to_owned());
                 let (candidate, cell) = (candidate.to_string(), cell.to_string());
@@ -51,10 +57,6 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &Plan) -> Result<(), W
         }
     }
     Ok(())
-}
-
-fn snapshot(counter: &Counter, ranks: u32) -> Vec<Sent> {
-    (0..ranks).map(|peer| counter.sent_to(peer)).collect()
 }
 
 fn difference(before: &[Sent], after: &[Sent]) -> BTreeMap<u32, Sent> {

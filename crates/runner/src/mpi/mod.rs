@@ -61,10 +61,13 @@ impl MpiBackend {
     }
 
     /// Calls each point of a plan once, under a rules file if the plan says that one rules (`under_rule`), and returns
-    /// what it sent: per cell and candidate, per rank, per receiver. The job needs Open MPI's monitoring layer and a
-    /// preloaded library (see `collrules-worker`'s `traffic`), which the launcher's own options have to bring.
+    /// what it sent: per cell and candidate, per rank, per receiver. The job runs with Open MPI's monitoring layer, and
+    /// fails where there is none.
     pub fn count(&mut self, plan: &Plan, rules: Option<&Path>) -> Result<Vec<Vec<Traffic>>, RunnerError> {
-        let command = self.measuring_command(plan, rules);
+        let rules = rules.unwrap_or(Path::new("/dev/null")).to_string_lossy();
+        let mut settings = self.settings(&rules);
+        settings.push(("pml_monitoring_enable".to_owned(), "2".to_owned()));
+        let command = self.launcher.command(Some(self.job_ranks(plan.ranks)), &settings);
         let mut counted: Vec<Vec<Traffic>> = vec![Vec::new(); plan.cells.len()];
         let mut doing = "starting to count".to_owned();
         self.launcher.converse(&command, &self.job(Task::Count(plan.clone())), &mut |event| {

@@ -1,0 +1,43 @@
+//! What collectives send, counted in place of Open MPI's monitoring layer.
+//!
+//! The layer (`--mca pml_monitoring_enable 2`) reports every message to a function of
+//! `ompi/mca/common/monitoring/common_monitoring.h`. This program defines a function of that name and exports it, so that the
+//! dynamic linker binds the layer's calls to it: symbols of the program come first. Nobody else calls it.
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use collrules_runner::wire::Sent;
+
+/// Ranks beyond this one are not told apart: their messages count for nobody.
+pub(crate) const PEERS: usize = 4096;
+
+static MESSAGES: [AtomicU64; PEERS] = [const { AtomicU64::new(0) }; PEERS];
+static BYTES: [AtomicU64; PEERS] = [const { AtomicU64::new(0) }; PEERS];
+static CALLED: AtomicBool = AtomicBool::new(false);
+
+/// Takes the place of the function of Open MPI 4.1 and 5.0: `peer` is a rank of the job, and collectives have negative tags.
+#[unsafe(no_mangle)]
+extern "C" fn mca_common_monitoring_record_pml(peer: c_int, size: usize, tag: c_int) {
+    CALLED.store(true, Ordering::Relaxed);
+    let peer = usize::try_from(peer).ok().filter(|peer| *peer < PEERS);
+    if let Some(peer) = peer.filter(|_| tag < 0) {
+        MESSAGES[peer].fetch_add(1, Ordering::Relaxed);
+        BYTES[peer].fetch_add(size as u64, Ordering::Relaxed);
+    }
+}
+
+/// Whether the layer has reported anything at all.
+pub(crate) fn is_fed() -> bool {
+    CALLED.load(Ordering::Relaxed)
+}
+
+/// What this process has sent inside of collectives to each of the first ranks of the job.
+pub(crate) fn sent(ranks: u32) -> Vec<Sent> {
+    let sent = MESSAGES.iter().zip(&BYTES).take(ranks as usize);
+    sent.map(|(messages, bytes)| Sent {
+        messages: messages.load(Ordering::Relaxed),
+        bytes: bytes.load(Ordering::Relaxed),
+    })
+    .collect()
+}
