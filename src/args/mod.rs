@@ -8,6 +8,7 @@ mod refine;
 mod session;
 mod timing;
 mod tree;
+mod verify;
 
 use std::path::PathBuf;
 
@@ -24,6 +25,7 @@ pub(crate) use refine::RefineArgs;
 pub(crate) use session::Session;
 pub(crate) use timing::{Budget, Timing};
 pub(crate) use tree::{Tree, TreeFormat};
+pub(crate) use verify::Verify;
 
 /// The release that foreign timings are taken to come from where nobody says otherwise.
 pub(crate) const TABLE_RELEASE: Release = Release::V5_0;
@@ -234,24 +236,6 @@ pub(crate) struct Analyze {
     /// Say nothing on standard output
     #[arg(long, short, action = ArgAction::SetTrue)]
     pub(crate) quiet: bool,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Verify {
-    /// The rules file
-    #[arg(value_name = "FILE")]
-    pub(crate) rules: PathBuf,
-    /// Communicator sizes to call on, separated by commas [default: powers of two up to the slots at hand, and the slots]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) np: Vec<Ranks>,
-    /// Message sizes to call with, beside both sides of every boundary
-    #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = sizes)]
-    pub(crate) sizes: Sizes,
-    /// Directory for a copy of the file that exists while the command runs; all nodes have to see it
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) scratch: PathBuf,
-    #[command(flatten)]
-    pub(crate) launch: Launch,
 }
 
 #[derive(Debug, clap::Args)]

@@ -61,7 +61,11 @@ fn text(run: &RunDir, findings: &Findings, switch_on: &[String], proof: &[String
     lines
 }
 
-fn wrapped(sentence: &str, first: &str, rest: &str) -> Vec<String> {
+/// The lines of a sentence, with their indentations.
+pub(super) fn wrapped(sentence: &str, first: &str, rest: &str) -> Vec<String> {
     let options = textwrap::Options::new(WIDTH).initial_indent(first).subsequent_indent(rest).break_words(false);
+    // Paths and names of parameters are to be copied, so that only blanks end a line.
+    let options = options.word_splitter(textwrap::WordSplitter::NoHyphenation);
+    let options = options.word_separator(textwrap::WordSeparator::AsciiSpace);
     textwrap::wrap(sentence, options).into_iter().map(|line| line.into_owned()).collect()
 }

@@ -60,7 +60,7 @@ fn every_boundary_is_obeyed() {
 
 /// From 5.0 on an algorithm that is forced somewhere beats the rules; before, rules win.
 #[test]
-fn a_forced_algorithm_in_the_way_is_noticed() {
+fn a_forced_algorithm_in_the_way_is_named_with_its_source() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let file = rules(scratch.path(), mpi).join("rules.conf");
@@ -70,7 +70,8 @@ fn a_forced_algorithm_in_the_way_is_noticed() {
         } else {
             let ran = ran.exits(7);
             ran.complains("is NOT obeyed");
-            ran.complains("bcast on 2 ranks at");
+            ran.complains("algorithm 1 of bcast is forced");
+            ran.complains("environment)");
         }
     });
 }
@@ -80,7 +81,65 @@ fn a_file_that_is_not_loaded_is_noticed() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let file = rules(scratch.path(), mpi).join("rules.conf");
-        verify(mpi, &file, &[("OMPI_MCA_coll_tuned_priority", "0")]).exits(7).complains("did not load the file");
+        let ran = verify(mpi, &file, &[("OMPI_MCA_coll_tuned_priority", "0")]).exits(7);
+        ran.complains("did not load the file");
+        ran.complains("a priority above that of coll/tuned (0)");
+        verify(mpi, &file, &[("OMPI_MCA_coll", "^tuned")]).exits(7).complains("coll/tuned is left out on all ranks");
+    });
+}
+
+/// `verify --deployed` with these variables, and these lines in the user's parameter file.
+fn deployed(mpi: &OpenMpi, scratch: &Path, file: Option<&Path>, environment: &[(&str, &str)], lines: &str) -> Ran {
+    let home = scratch.join("home");
+    fs::create_dir_all(home.join(".openmpi")).unwrap();
+    fs::write(home.join(".openmpi/mca-params.conf"), lines).unwrap();
+    let mut command = mpi.collrules("verify --deployed --np 2,3,4 --oversubscribe --sizes 1:64K --scratch", scratch);
+    command.args(file).env("HOME", home).envs(environment.iter().copied());
+    command.output().unwrap().into()
+}
+
+const ON: (&str, &str) = ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
+const FILE: &str = "OMPI_MCA_coll_tuned_dynamic_rules_filename";
+
+#[test]
+fn what_users_have_set_is_asked_for_as_it_is() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let file = rules(scratch.path(), mpi).join("rules.conf");
+        let path = file.to_str().unwrap();
+        let settings = fs::read_to_string(file.with_file_name("mca-params.conf")).unwrap();
+        let ran = deployed(mpi, scratch.path(), None, &[], &settings).exits(0);
+        ran.says("as it is deployed");
+        ran.says("send what that algorithm sends");
+        deployed(mpi, scratch.path(), Some(&file), &[ON, (FILE, path)], "").exits(0);
+
+        deployed(mpi, scratch.path(), None, &[], "").exits(7).complains("no rules file is in force");
+        let off = deployed(mpi, scratch.path(), None, &[(FILE, path)], "").exits(7);
+        off.complains("rules are switched off on all ranks; set coll_tuned_use_dynamic_rules to 1");
+        let set = FILE.trim_start_matches("OMPI_MCA_");
+        let relative = format!("coll_tuned_use_dynamic_rules = 1\n{set} = rules of the table/rules.conf\n");
+        let relative = deployed(mpi, scratch.path(), None, &[], &relative).exits(7);
+        relative.complains("is a relative path, looked up from wherever a rank works");
+        relative.complains("mca-params.conf:2)");
+        let other = deployed(mpi, scratch.path(), Some(&file), &[ON, (FILE, "/dev/null")], "").exits(7);
+        other.complains("another rules file is set on all ranks: `/dev/null`");
+        let gone = deployed(mpi, scratch.path(), Some(&file), &[ON, (FILE, "/gone/rules.conf")], "").exits(7);
+        gone.complains("`/gone/rules.conf` cannot be read on all ranks");
+    });
+}
+
+#[test]
+fn programs_can_read_what_was_shown() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let file = rules(scratch.path(), mpi).join("rules.conf");
+        let mut command =
+            mpi.collrules("verify --json --np 2,4 --oversubscribe --sizes 1:64K --scratch", scratch.path());
+        let ran = Ran::from(command.arg(&file).output().unwrap()).exits(0);
+        let shown: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(shown["obeyed"], true, "{shown}");
+        assert_eq!(shown["messages"]["other"].as_array().map(Vec::len), Some(0), "{shown}");
+        assert!(shown["messages"]["shown"].as_array().is_some_and(|cells| cells.len() > 5), "{shown}");
     });
 }
 

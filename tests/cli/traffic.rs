@@ -19,6 +19,7 @@ use collrules_rules::table::all_builtin;
 use collrules_rules::{Collective, Release, RuleTable, registry};
 use collrules_runner::Backend;
 use collrules_runner::grid::{Grid, NOT_SWITCHABLE, known_release};
+use collrules_runner::messages::passes_by;
 use collrules_runner::mpi::{Launcher, MpiBackend, Traffic, Wishes};
 
 use crate::support::{OpenMpi, under_each_release};
@@ -164,12 +165,6 @@ fn alone(cell: Cell, candidate: Candidate) -> CellPlan {
     CellPlan::new(cell, vec![candidate])
 }
 
-/// The algorithms that send by persistent requests, which are not reported to the monitoring layer. As no other algorithm
-/// of their collectives is silent, silence tells them as well.
-fn is_silent(collective: Collective, candidate: Candidate) -> bool {
-    matches!((collective, candidate.choice().algorithm), (Collective::Alltoall | Collective::Alltoallv, 1))
-}
-
 /// Whether rules cannot tell message sizes apart.
 fn metric_of(release: Release, cell: Cell) -> bool {
     !matches!(metric(release, cell.collective, cell.ranks), Metric::Times(_))
@@ -202,7 +197,7 @@ fn prove(mpi: &OpenMpi, ranks: &[u32], bases: &[u64]) {
         for ((point, ruled), (own, other)) in points.iter().zip(ruled).zip(counting.measured(&points)) {
             let Point { cell, candidate, measured_as } = point;
             let counted = own.iter().any(|receivers| !receivers.is_empty());
-            if counted == is_silent(cell.collective, *candidate) {
+            if counted == passes_by(cell.collective, candidate.choice().algorithm) {
                 faults.push(format!("{cell} {candidate}: counted {own:?}"));
             }
             if ruled[0] != own {

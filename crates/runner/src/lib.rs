@@ -18,14 +18,18 @@
 //! | [`campaign`] | from events to rows of the run directory, launch after launch, whatever happens to them |
 //! | [`trial`] | cells one after the other, to find the one that a job does not survive |
 //! | [`serving`] | which component serves a collective |
+//! | [`circumstances`] | what stands in the way of a rules file |
 //! | [`proof`] | that the Open MPI in use obeys a rules file |
+//! | [`messages`] | that the algorithm that was meant is the one that runs, as far as messages tell |
 
 pub mod backend;
 pub mod campaign;
+pub mod circumstances;
 pub mod engine;
 pub mod error;
 pub mod forecast;
 pub mod grid;
+pub mod messages;
 pub mod mpi;
 pub mod proof;
 pub mod schedule;

@@ -12,11 +12,13 @@ use collrules_record::{Cell, Component, Layout, Plan, Survey};
 use collrules_rules::Collective;
 use serde::{Deserialize, Serialize};
 
+use crate::circumstances::Circumstances;
+
 /// What every event line begins with.
 pub const MARK: &str = "@collrules ";
 
 /// The version of this conversation; both sides must agree exactly.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// What the worker is asked to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,6 +54,8 @@ pub enum Task {
     },
     /// Call each point of a plan once and count what it sends.
     Count(Plan),
+    /// Say on every rank which settings decide whether a rules file has an effect.
+    Circumstances,
 }
 
 /// A call of a collective.
@@ -205,6 +209,8 @@ pub enum Event {
         /// Per rank, what it sent to each other rank.
         ranks: Vec<BTreeMap<u32, Sent>>,
     },
+    /// The answer to [`Task::Circumstances`], in rank order.
+    Circumstances(Vec<Circumstances>),
     /// The worker cannot go on.
     Failed {
         /// What is wrong and what to do.

@@ -19,9 +19,11 @@
 //! | `benchmark` | calls one after the other, as benchmarks make them |
 //! | `probe` | calls whose return codes tell which rule served |
 //! | `traffic` | what a call sends, counted |
+//! | `circumstances` | the settings that decide whether a rules file has an effect |
 //! | `survey` | what library, hosts and algorithms there are |
 
 mod benchmark;
+mod circumstances;
 mod clock;
 mod communicators;
 mod control;
@@ -102,6 +104,7 @@ pub fn run() -> ExitCode {
             Task::Probe(calls) => probe::run(&control, &calls),
             Task::Serving { calls, without } => probe::serving(&control, &tools, &calls, &without),
             Task::Count(plan) => traffic::run(&control, &tools, &plan),
+            Task::Circumstances => circumstances::run(&control, &tools),
         });
         match result {
             Ok(()) => report(&control, &Event::Bye),

@@ -88,9 +88,23 @@ impl Launcher {
 
     /// The MCA parameters among the user's own options of mpirun, by name.
     pub fn user_settings(&self) -> BTreeMap<String, String> {
-        let is_mca = |option: &str| matches!(option, "--mca" | "-mca" | "--gmca" | "-gmca");
         let settings = self.arguments.windows(3).filter(|words| is_mca(&words[0]));
         settings.map(|words| (words[1].clone(), words[2].clone())).collect()
+    }
+
+    /// What `ompi_info` beside mpirun says about the source of a parameter of `coll/tuned`, or of the coll framework. It
+    /// sees the environment and the parameter files of this host, and no options of mpirun.
+    pub fn source_of(&self, parameter: &str) -> Option<String> {
+        let program = self.mpirun.with_file_name("ompi_info");
+        let component = if parameter.starts_with("coll_tuned_") { "tuned" } else { "base" };
+        let mut command = Command::new(program);
+        command.args(["--parsable", "--level", "9", "--param", "coll", component]);
+        self.find_libraries(&mut command);
+        let text = command.output().ok()?.stdout;
+        let text = String::from_utf8_lossy(&text);
+        let mark = format!(":{parameter}:source:");
+        let source = text.lines().find_map(|line| line.split_once(&mark)).map(|(_, source)| source.trim().to_owned());
+        source.filter(|source| source != "default")
     }
 
     /// The command for a job; without a number of ranks, one that fills all slots.
@@ -106,7 +120,15 @@ impl Launcher {
         for (key, value) in settings {
             command.extend(["--mca".to_owned(), key.clone(), value.clone()]);
         }
-        command.extend(self.arguments.iter().cloned());
+        let mut arguments = self.arguments.iter().peekable();
+        while let Some(word) = arguments.next() {
+            // mpirun refuses two values for one parameter.
+            if is_mca(word) && arguments.peek().is_some_and(|name| settings.iter().any(|(key, _)| key == *name)) {
+                arguments.by_ref().take(2).for_each(drop);
+            } else {
+                command.push(word.clone());
+            }
+        }
         command.push(self.worker.to_string_lossy().into_owned());
         command
     }
@@ -120,16 +142,25 @@ impl Launcher {
     ) -> Result<(), RunnerError> {
         let mut process = Command::new(&command[0]);
         process.args(&command[1..]);
-        if let Some(libraries) = &self.libraries {
-            let rest = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-            let paths = std::iter::once(libraries.clone()).chain(env::split_paths(&rest));
-            // A directory with a colon in its name cannot be in such a list; the survey will find the wrong library.
-            if let Ok(joined) = env::join_paths(paths.filter(|path| !path.as_os_str().is_empty())) {
-                process.env("LD_LIBRARY_PATH", joined);
-            }
-        }
+        self.find_libraries(&mut process);
         conversation::hold(process, job, self.patience, &self.stop, react)
     }
+
+    /// Lets a program find the libraries of this Open MPI.
+    fn find_libraries(&self, process: &mut Command) {
+        let Some(libraries) = &self.libraries else { return };
+        let rest = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let paths = std::iter::once(libraries.clone()).chain(env::split_paths(&rest));
+        // A directory with a colon in its name cannot be in such a list; the survey will find the wrong library.
+        if let Ok(joined) = env::join_paths(paths.filter(|path| !path.as_os_str().is_empty())) {
+            process.env("LD_LIBRARY_PATH", joined);
+        }
+    }
+}
+
+/// Whether a word of a command line is followed by the name and the value of an MCA parameter.
+fn is_mca(option: &str) -> bool {
+    matches!(option, "--mca" | "-mca" | "--gmca" | "-gmca")
 }
 
 /// The file that a program name stands for: itself if it names a directory, else the first one in PATH.

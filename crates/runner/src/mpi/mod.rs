@@ -18,6 +18,7 @@ use collrules_rules::steps::Steps;
 pub use launcher::{Launcher, Wishes};
 
 use crate::backend::Backend;
+use crate::circumstances::{Circumstances, RULES_FILE, USE_RULES};
 use crate::error::RunnerError;
 use crate::scratch;
 use crate::wire::{Call, Event, Job, Outcome, PROTOCOL, Sent, Task};
@@ -36,12 +37,53 @@ pub struct MpiBackend {
     layout: Layout,
     /// The slots at hand, once they are known.
     slots: Ranks,
+    /// Whether the user's own settings switch rules on.
+    deployed: bool,
 }
 
 impl MpiBackend {
     /// A backend with this launcher.
     pub fn new(launcher: Launcher) -> Self {
-        Self { launcher, pins: BTreeMap::new(), scratch: PathBuf::from("."), layout: Layout::Block, slots: Ranks(0) }
+        Self {
+            launcher,
+            pins: BTreeMap::new(),
+            scratch: PathBuf::from("."),
+            layout: Layout::Block,
+            slots: Ranks(0),
+            deployed: false,
+        }
+    }
+
+    /// The same with launches that add nothing to the user's own settings but the name of another rules file.
+    #[must_use]
+    pub fn as_deployed(self) -> Self {
+        Self { deployed: true, ..self }
+    }
+
+    /// Where a parameter gets its value from, as far as `ompi_info` tells: a file with its line, or the environment.
+    pub fn source_of(&self, parameter: &str) -> Option<String> {
+        self.launcher.source_of(parameter)
+    }
+
+    /// What every rank of a job that fills the slots finds when it is told to read this rules file; without one, what the
+    /// user's own settings come to.
+    pub fn circumstances(&self, rules: Option<&Path>) -> Result<Vec<Circumstances>, RunnerError> {
+        let settings = rules.map_or_else(Vec::new, |rules| self.settings(&rules.to_string_lossy()));
+        let mut found = Vec::new();
+        self.launcher.converse(
+            &self.launcher.command(None, &settings),
+            &self.job(Task::Circumstances),
+            &mut |event| {
+                if let Event::Circumstances(all) = event {
+                    found = all;
+                }
+                Ok("looking at the settings of every rank".to_owned())
+            },
+        )?;
+        if found.is_empty() {
+            return Err(RunnerError::WorkerFailed("it did not say what its settings are".to_owned()));
+        }
+        Ok(found)
     }
 
     /// The same with communicators that take their ranks by this layout.
@@ -85,8 +127,10 @@ impl MpiBackend {
     fn settings(&self, rules: &str) -> Vec<(String, String)> {
         let mut settings: Vec<(String, String)> =
             self.pins.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-        settings.push(("coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned()));
-        settings.push(("coll_tuned_dynamic_rules_filename".to_owned(), rules.to_owned()));
+        if !self.deployed {
+            settings.push((USE_RULES.to_owned(), "1".to_owned()));
+        }
+        settings.push((RULES_FILE.to_owned(), rules.to_owned()));
         settings
     }
 

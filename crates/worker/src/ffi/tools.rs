@@ -75,6 +75,18 @@ impl Tools {
         Ok(Some(value))
     }
 
+    /// The value of a variable that is on or off; none if there is no such variable.
+    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, ToolsError> {
+        let Some(variable) = self.find(name) else { return Ok(None) };
+        variable.expect("MPI_C_BOOL", name)?;
+        let mut value = 0u8;
+        // SAFETY: the variable is of type MPI_C_BOOL, which is one byte, and the handle is live.
+        self.with_handle(name, &variable, |handle, _| unsafe {
+            ffi::MPI_T_cvar_read(handle, (&raw mut value).cast())
+        })?;
+        Ok(Some(value != 0))
+    }
+
     /// Sets an integer variable and reads it back.
     pub(crate) fn set_int(&self, name: &str, value: i32) -> Result<(), ToolsError> {
         let variable = self.find(name).ok_or_else(|| ToolsError::Missing(name.to_owned()))?;

@@ -1,0 +1,107 @@
+//! Whether the algorithm that a rule names is the one that runs, as far as the messages of a call tell.
+//!
+//! A call under the rules file is counted message by message, and so is one on a communicator for which `MPI_T` has set the
+//! choice that the file is meant to give. Two calls with the same messages between the same ranks have run the same
+//! algorithm for our purposes; where the builtin sends the same as well, the messages cannot tell who was asked.
+
+use std::path::Path;
+
+use collrules_record::plan::{CellPlan, Plan, Schedule};
+use collrules_record::{Candidate, Cell, Survey};
+use collrules_rules::{Collective, Release, RuleTable};
+
+use crate::error::RunnerError;
+use crate::mpi::{MpiBackend, Traffic};
+
+/// What counting showed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Messages {
+    /// Cells whose calls send what the intended choice sends, and not what the builtin would.
+    pub shown: Vec<Cell>,
+    /// The same, except that the builtin would send the same.
+    pub alike: Vec<Cell>,
+    /// Cells whose messages Open MPI does not report, or whose collective it does not let be switched to compare with.
+    pub silent: Vec<Cell>,
+    /// Cells whose calls send something else.
+    pub other: Vec<Cell>,
+}
+
+/// Counts what calls send in those of the cells for which the file, made from `table`, has a choice of its own.
+pub fn count(
+    backend: &mut MpiBackend,
+    rules: &Path,
+    table: &RuleTable,
+    release: Release,
+    survey: &Survey,
+    cells: &[Cell],
+) -> Result<Messages, RunnerError> {
+    let choice = |cell: &Cell| table.lookup(cell.collective, cell.ranks.0.into(), cell.lookup_bytes(release));
+    let ruled = cells.iter().filter(|cell| !choice(cell).is_builtin()).copied();
+    let (silent, counted): (Vec<Cell>, Vec<Cell>) = ruled.partition(|cell| {
+        survey.not_switchable.contains(&cell.collective) || passes_by(cell.collective, choice(cell).algorithm)
+    });
+    let mut messages = Messages { silent, ..Messages::default() };
+    if counted.is_empty() {
+        return Ok(messages);
+    }
+    let plan = |candidates: &dyn Fn(&Cell) -> Vec<Candidate>, under_rule| {
+        let cells = counted.iter().map(|cell| CellPlan::new(*cell, candidates(cell))).collect();
+        Plan { under_rule, ..Plan::new(cells, 1, Schedule::default(), 1) }
+    };
+    let under_rules = plan(&|_| vec![Candidate::Builtin], Some(Candidate::Builtin));
+    let intended = plan(&|cell| vec![Candidate::of(choice(cell)), Candidate::Builtin], None);
+    let under_rules = backend.count(&under_rules, Some(rules))?;
+    let intended = backend.count(&intended, None)?;
+    for ((cell, found), compared) in counted.into_iter().zip(under_rules).zip(intended) {
+        let ([found], [intended, builtin]) = (&found[..], &compared[..]) else {
+            return Err(RunnerError::WorkerFailed(format!("it did not count the messages of {cell}")));
+        };
+        messages.sort_in(cell, found, intended, builtin);
+    }
+    Ok(messages)
+}
+
+/// Whether an algorithm sends by persistent requests, which Open MPI's monitoring layer does not see.
+pub fn passes_by(collective: Collective, algorithm: u32) -> bool {
+    matches!((collective, algorithm), (Collective::Alltoall | Collective::Alltoallv, 1))
+}
+
+impl Messages {
+    fn sort_in(&mut self, cell: Cell, found: &Traffic, intended: &Traffic, builtin: &Traffic) {
+        let list = if found != intended {
+            &mut self.other
+        } else if intended.iter().all(|receivers| receivers.is_empty()) {
+            &mut self.silent
+        } else if intended == builtin {
+            &mut self.alike
+        } else {
+            &mut self.shown
+        };
+        list.push(cell);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use collrules_record::units::{Bytes, Ranks};
+
+    use super::*;
+    use crate::wire::Sent;
+
+    #[test]
+    fn messages_tell_what_they_can() {
+        let sent = |to: u32, messages| vec![BTreeMap::from([(to, Sent { messages, bytes: 8 })]), BTreeMap::new()];
+        let nothing = vec![BTreeMap::new(); 2];
+        let cell = |bytes| Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(bytes) };
+        let mut messages = Messages::default();
+        messages.sort_in(cell(1), &sent(1, 1), &sent(1, 1), &sent(1, 2));
+        messages.sort_in(cell(2), &sent(1, 1), &sent(1, 1), &sent(1, 1));
+        messages.sort_in(cell(3), &nothing, &nothing, &sent(1, 1));
+        messages.sort_in(cell(4), &sent(1, 2), &sent(1, 1), &sent(1, 2));
+        let expected =
+            Messages { shown: vec![cell(1)], alike: vec![cell(2)], silent: vec![cell(3)], other: vec![cell(4)] };
+        assert_eq!(messages, expected);
+    }
+}

@@ -1,0 +1,41 @@
+//! The settings that decide whether a rules file has an effect, and the file that each rank would read.
+
+use std::collections::BTreeMap;
+use std::{env, fs};
+
+use collrules_rules::Collective;
+use collrules_runner::circumstances::{COMPONENTS, Circumstances, PRIORITY, RULES_FILE, USE_RULES, digest};
+use collrules_runner::wire::Event;
+
+use crate::control::Control;
+use crate::ffi::{Tools, ToolsError};
+use crate::switch::variable;
+use crate::{WorkerError, report};
+
+/// Reports what every rank finds.
+pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
+    let all = control.gather(control.ranks(), found(tools)?);
+    report(control, &Event::Circumstances(all));
+    Ok(())
+}
+
+fn found(tools: &Tools) -> Result<Circumstances, ToolsError> {
+    let mut forced = BTreeMap::new();
+    for collective in Collective::ALL {
+        if let Some(id) = tools.int(&variable(collective, "algorithm"))?.filter(|id| *id != 0) {
+            forced.insert(collective, id);
+        }
+    }
+    let file = tools.text(RULES_FILE)?;
+    let content = file.as_ref().map(|file| fs::read(file).map(|it| digest(&it)).map_err(|cause| cause.to_string()));
+    Ok(Circumstances {
+        host: mpi::environment::processor_name().unwrap_or_else(|_| "unknown".to_owned()),
+        directory: env::current_dir().unwrap_or_default().to_string_lossy().into_owned(),
+        components: tools.text(COMPONENTS)?,
+        priority: tools.int(PRIORITY)?,
+        use_rules: tools.flag(USE_RULES)?,
+        file,
+        content,
+        forced,
+    })
+}
