@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::running::{Running, is_alive, kill, wait_for};
-use crate::support::{OpenMpi, Ran, bounded, collrules, under_each_release};
+use crate::support::{OpenMpi, Ran, bounded, collrules, skip, under_each_release};
 
 /// A stand-in for the worker.
 fn script(directory: &Path, text: &str) -> PathBuf {
@@ -271,6 +271,37 @@ fn a_full_disk_loses_nothing_that_was_written() {
     let mut command = bounded();
     Ran::from(command.args(["tune", "--resume"]).arg(&out).output().unwrap()).exits(0).says("To switch it on");
     assert!(fs::read_to_string(out.join("samples.csv")).unwrap().starts_with(&before));
+}
+
+/// Permissions bind nobody who is root, but a file system that is mounted for reading only does.
+#[test]
+fn a_directory_that_cannot_be_written_is_named_and_nothing_is_lost() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("run");
+    let measure = "measure --simulate --np 4 --sizes 1:1K";
+    let mut command = bounded();
+    command.args(measure.split_whitespace()).arg("--out").arg(&out);
+    Ran::from(command.output().unwrap()).exits(0);
+    let before = fs::read_to_string(out.join("samples.csv")).unwrap();
+
+    let read_only = |arguments: &str| {
+        let text = format!(
+            "mount --bind '{0}' '{0}' && mount -o remount,ro,bind '{0}' || exit 99; exec {1} {arguments}",
+            scratch.path().display(),
+            env!("CARGO_BIN_EXE_collrules"),
+        );
+        Ran::from(Command::new("unshare").args(["--mount", "sh", "-c", &text]).output().unwrap())
+    };
+    let other = scratch.path().join("other");
+    let ran = read_only(&format!("{measure} --out {}", other.display()));
+    if ran.code == Some(99) || ran.stderr.contains("unshare") {
+        return skip(&format!("nothing can be mounted here: {}", ran.stderr.trim()));
+    }
+    ran.exits(6).complains(&format!("{}: Read-only file system", other.display()));
+    let ran = read_only(&format!("tune --resume {}", out.display())).exits(6);
+    ran.complains("Read-only file system");
+    assert_eq!(fs::read_to_string(out.join("samples.csv")).unwrap(), before);
+    collrules("tune --resume", &out).exits(0);
 }
 
 #[test]

@@ -194,8 +194,14 @@ impl Running {
         let manifest: serde_json::Value =
             serde_json::from_str(&fs::read_to_string(self.out.join("manifest.json")).unwrap()).unwrap();
         let all = manifest["plan"]["cells"].as_array().unwrap().len();
-        for planned in 0..manifest["plan"]["launches"].as_u64().unwrap() {
-            assert_eq!(cells.get(&planned).map(BTreeSet::len), Some(all), "planned launch {planned}");
+        let launches = manifest["plan"]["launches"].as_u64().unwrap();
+        let whole = |planned: &u64| cells.get(planned).map(BTreeSet::len) == Some(all);
+        assert!(whole(&0), "the first launch takes place in any case");
+        // Starts and stops use the budget up, so that later launches may have no time left, or not enough. But one that was
+        // cut short is gone on with until it has seen everything.
+        for planned in (1..launches).filter(|planned| !whole(planned)) {
+            let starts = planned_of.values().filter(|other| **other == planned).count();
+            assert!(starts <= 1, "launch {planned} was started {starts} times, and has not seen all cells");
         }
     }
 }

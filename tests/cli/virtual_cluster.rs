@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -141,6 +141,49 @@ fn a_setting_hands_one_collective_to_tuned() {
         ran.complains("--mca coll_han_bcast_dynamic_global_communicator_module 3");
         let setting = format!("{hosts} OMPI_MCA_coll_han_bcast_dynamic_global_communicator_module=3");
         on_hosts(mpi, &setting, &arguments, &rules).exits(0);
+    });
+}
+
+/// A node that cannot be reached any more: what was measured is kept, which is said, and once it is back the run is gone on
+/// with.
+#[test]
+fn a_vanished_node_costs_nothing_that_was_measured() {
+    if !is_possible() {
+        return;
+    }
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let out = scratch.path().join("run");
+        let mpirun = mpi.mpirun.canonicalize().unwrap_or(mpi.mpirun.clone());
+        let collrules = |arguments: &str| {
+            let mut command = virtual_cluster("run", "--hosts 3 --");
+            command.arg(env!("CARGO_BIN_EXE_collrules")).args(arguments.split_whitespace()).arg(&out);
+            command
+        };
+        let arguments = "measure --ops bcast --np 2,3 --sizes 1K,64K --budget 30s --launches 2 --hang-timeout 12s \
+                         --disable-han --mpirun";
+        let arguments = format!("{arguments} {} --out", mpirun.display());
+        let mut running = collrules(&arguments);
+        let running = running.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let samples = out.join("samples.csv");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while fs::read_to_string(&samples).unwrap_or_default().lines().count() < 40 {
+            assert!(Instant::now() < deadline, "no samples");
+            thread::sleep(Duration::from_millis(50));
+        }
+        let members = fs::read_to_string(Path::new(STATE).join(NAME).join("members")).unwrap();
+        let switch = members.lines().find_map(|line| line.strip_prefix("switch ")?.split(' ').next()).unwrap();
+        let unplugged = ["--target", switch, "--net", "ip", "link", "set", "port2", "down"];
+        assert!(Command::new("nsenter").args(unplugged).status().unwrap().success());
+
+        let ran = Ran::from(running.wait_with_output().unwrap()).exits(5);
+        ran.complains("are safe in");
+        ran.complains("measure --resume");
+        assert!(!fs::read_to_string(&samples).unwrap().contains("disqualified"), "no candidate is to blame");
+        let before = fs::read_to_string(&samples).unwrap();
+        Ran::from(collrules("measure --resume").output().unwrap()).exits(0);
+        let after = fs::read_to_string(&samples).unwrap();
+        assert!(after.starts_with(&before[..before.rfind('\n').unwrap() + 1]) && after.len() > before.len());
     });
 }
 

@@ -3,7 +3,7 @@
 //! The last event of the job names a candidate that was being checked, or a cell whose candidates were being timed. That
 //! is a suspicion only: jobs are also ended by administrators, by lack of memory, by nodes that vanish. A trial is a job
 //! that calls the builtin alone, and then the suspects in turn, each beside the builtin. A candidate is to blame if it
-//! was suspected, or found in a trial of the whole cell, and then fails in a trial of its own.
+//! was suspected, or found in a trial of the whole cell, and then hangs in a trial of its own, or ends two of them.
 
 use std::sync::atomic::Ordering;
 
@@ -76,6 +76,10 @@ pub(super) fn find(
         if let Some((suspect, _)) = try_out(&candidates)? {
             failed = try_out(&[suspect])?.filter(|(failed, _)| *failed == suspect);
         }
+    }
+    if let Some((suspect, RunnerError::JobDied { .. })) = failed {
+        // Whatever ended the launch may have ended the trial as well. To hang once more would take long; to die does not.
+        failed = try_out(&[suspect])?.filter(|(failed, _)| *failed == suspect);
     }
     if let Some((candidate, error)) = failed {
         return Ok(Found::Culprit { cell, candidate, why: accusation(&error) });
