@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::running::{Running, is_alive, kill, wait_for};
+use crate::running::{Process, Running, is_alive, kill, wait_for};
 use crate::support::{OpenMpi, Ran, bounded, collrules, skip, under_each_release};
 
 /// A stand-in for the worker.
@@ -182,6 +182,25 @@ fn when_the_controller_dies_the_job_ends_and_the_run_is_gone_on_with() {
         let measured = run.text();
         Ran::from(run.collrules("tune").output().unwrap()).exits(0).says("Files:");
         assert!(run.text().starts_with(&measured));
+    });
+}
+
+/// A rank that stops before it is in touch with the others keeps them waiting, and no launcher minds.
+#[test]
+fn when_the_controller_dies_a_job_that_never_came_up_ends_as_well() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut run = Running::start(mpi, scratch.path(), 1);
+        let mut rank = None;
+        wait_for("a rank", || {
+            rank = run.rank();
+            rank.is_some()
+        });
+        kill(rank.unwrap(), "STOP");
+        let jobs = run.descendants();
+        kill(run.pid(), "KILL");
+        run.wait();
+        wait_for("the end of all jobs", || !jobs.iter().any(Process::is_alive));
     });
 }
 

@@ -40,12 +40,15 @@ mod traffic;
 mod turns;
 
 use std::io::{self, BufRead, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::parent_id;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use collrules_runner::wire::{Event, Job, MARK, PROTOCOL, Task};
 use mpi::topology::Communicator;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::control::Control;
 use crate::faults::Faults;
@@ -87,6 +90,7 @@ pub fn run() -> ExitCode {
         }
     };
     leave_with_launcher();
+    leave_with_controller();
     let Some(universe) = mpi::initialize() else {
         let _ = writeln!(io::stderr(), "collrules-worker: MPI cannot be initialised");
         return ExitCode::FAILURE;
@@ -130,10 +134,7 @@ fn receive_job() -> Option<Job> {
         }
     });
     match job {
-        Ok(job) => {
-            leave_with_controller();
-            Some(job)
-        }
+        Ok(job) => Some(job),
         Err(why) => {
             emit(&Event::Failed {
                 why: format!("no job could be read from standard input ({why}); this program is started by collrules"),
@@ -143,14 +144,25 @@ fn receive_job() -> Option<Job> {
     }
 }
 
-/// Ends the job when the controller is gone, which closes its end of the pipe: nobody would ever read the results.
+/// Ends the job when the controller is gone, which closes its end of rank 0's standard input: nobody would ever read the
+/// results. Others have no such pipe. It is watched, not read, so that this holds before there is a job as well: a rank
+/// that never comes would keep the others in `MPI_Init`.
 fn leave_with_controller() {
     std::thread::spawn(|| {
-        let mut rest = String::new();
-        // Nothing more is ever sent, so this returns at the end of the stream or on an error.
-        let _ = io::stdin().lock().read_line(&mut rest);
-        let _ = writeln!(io::stderr(), "collrules-worker: the controller is gone");
-        std::process::abort();
+        let stdin = io::stdin();
+        loop {
+            // A hang-up is told without being asked for; nothing else is of interest.
+            let mut watched = [PollFd::new(stdin.as_fd(), PollFlags::empty())];
+            match poll(&mut watched, PollTimeout::NONE) {
+                Ok(_) | Err(Errno::EINTR) => {}
+                // Without polling the end of the launcher still ends the rank.
+                Err(_) => return,
+            }
+            if watched[0].revents().is_some_and(|events| events.contains(PollFlags::POLLHUP)) {
+                let _ = writeln!(io::stderr(), "collrules-worker: the controller is gone");
+                std::process::abort();
+            }
+        }
     });
 }
 
