@@ -6,14 +6,21 @@
 //! | [`terminal`] | aligned tables for a terminal |
 //! | [`markdown`] | the report file |
 //! | [`osu`] | benchmark tables with OSU's columns |
+//! | [`page`] | the report as a page of HTML |
 //! | [`plot`] | curves and heatmaps as SVG |
 //! | [`notes`] | the comments of the rules file |
 //! | [`tree`] | the decision tree with its evidence, as text and as a drawing |
 
+mod context;
+mod facts;
 pub mod markdown;
 pub mod notes;
 pub mod osu;
+pub mod page;
 pub mod plot;
 pub mod summary;
 pub mod terminal;
 pub mod tree;
+mod validated;
+
+pub use context::Context;

@@ -54,18 +54,22 @@ impl X {
         value.max(0.5).log2()
     }
 
-    /// The label at a position of a tick.
-    pub(super) fn label(self, position: f64) -> String {
-        let value = position.exp2().round();
+    /// A value with its unit: `4 KiB`, `16`.
+    pub fn value(self, value: u64) -> String {
         match self {
-            _ if position < 0.0 => "0".to_owned(),
-            Self::MessageBytes => spaced(&Bytes(value as u64).to_string()),
+            Self::MessageBytes => spaced(&Bytes(value).to_string()),
             Self::Ranks => value.to_string(),
         }
     }
 
-    /// An axis over these values that has room for so many labels.
-    pub(super) fn axis(self, values: &[u64], room: usize) -> Axis {
+    /// The label at a position of a tick.
+    pub(super) fn label(self, position: f64) -> String {
+        if position < 0.0 { "0".to_owned() } else { self.value(position.exp2().round() as u64) }
+    }
+
+    /// An axis over these values in a plot of so many pixels.
+    pub(super) fn axis(self, values: &[u64], width: u32) -> Axis {
+        let room = (width / if self == Self::Ranks { 36 } else { 62 }).max(1) as usize;
         let positions = || values.iter().map(|value| self.position(*value as f64));
         let (low, high) = span(positions());
         let margin = ((high - low) * 0.03).max(0.3);
@@ -151,13 +155,13 @@ mod tests {
     #[test]
     fn labels_are_round_and_have_room() {
         let sizes: Vec<u64> = (0..=20).map(|power| 1 << power).collect();
-        let axis = X::MessageBytes.axis(&sizes, 6);
+        let axis = X::MessageBytes.axis(&sizes, 400);
         let labels: Vec<String> = axis.ticks.iter().map(|tick| X::MessageBytes.label(*tick)).collect();
         assert_eq!(
             labels,
             ["1 B", "16 B", "256 B", "4 KiB", "64 KiB", "1 MiB"].map(|text| text.replace(' ', "\u{202f}"))
         );
-        let axis = X::Ranks.axis(&[2, 4, 7], 6);
+        let axis = X::Ranks.axis(&[2, 4, 7], 400);
         assert_eq!(axis.ticks.iter().map(|tick| X::Ranks.label(*tick)).collect::<Vec<_>>(), ["2", "4", "7"]);
         assert_eq!(X::MessageBytes.label(X::MessageBytes.position(0.0)), "0");
     }

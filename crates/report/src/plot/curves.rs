@@ -97,7 +97,7 @@ impl Curves {
         xs.sort_unstable();
         xs.dedup();
         let canvas = Canvas::new(size);
-        let (x, y) = (self.x.axis(&xs, (self.size.0 / 62) as usize), axis::time_axis(self.seconds()));
+        let (x, y) = (self.x.axis(&xs, self.size.0), axis::time_axis(self.seconds()));
         // Only fonts that cannot be read make plotters fail, and the canvas reads none.
         let frame = self.draw(canvas.clone(), &x, &y).unwrap_or_default();
         let mut attributes = frame;
@@ -198,6 +198,7 @@ impl Point {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
