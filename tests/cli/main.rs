@@ -8,6 +8,8 @@ mod check;
 mod collectives;
 mod files;
 mod import;
+mod large;
+mod page;
 mod replay;
 mod simulated;
 mod support;

@@ -96,7 +96,9 @@ pub(crate) fn crossover_row(findings: &Findings, crossover: &Crossover) -> [Stri
 
 /// Candidates that must not be chosen: candidate, cells, why. Cells with the same reason are put together.
 pub(crate) fn disqualified(findings: &Findings) -> Vec<[String; 3]> {
-    let mut rows: Vec<((Collective, String, &str), Vec<&CellFinding>)> = Vec::new();
+    /// Collective, candidate, why.
+    type Key<'a> = (Collective, String, &'a str);
+    let mut rows: Vec<(Key<'_>, Vec<&CellFinding>)> = Vec::new();
     for cell in &findings.cells {
         for (candidate, why) in &cell.disqualified {
             let collective = cell.cell.collective;
@@ -107,7 +109,7 @@ pub(crate) fn disqualified(findings: &Findings) -> Vec<[String; 3]> {
             }
         }
     }
-    let say = |((collective, candidate, why), cells): ((Collective, String, &str), Vec<&CellFinding>)| {
+    let say = |((collective, candidate, why), cells): (Key<'_>, Vec<&CellFinding>)| {
         let place = |cell: &CellFinding| match collective.has_sizes() {
             true => format!("{} ranks at {}", cell.cell.ranks, cell.cell.bytes),
             false => format!("{} ranks", cell.cell.ranks),

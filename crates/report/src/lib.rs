@@ -7,6 +7,7 @@
 //! | [`markdown`] | the report file |
 //! | [`osu`] | benchmark tables with OSU's columns |
 //! | [`page`] | the report as a page of HTML |
+//! | [`tables`] | every point for programs: CSV and JSON |
 //! | [`plot`] | curves and heatmaps as SVG |
 //! | [`notes`] | the comments of the rules file |
 //! | [`tree`] | the decision tree with its evidence, as text and as a drawing |
@@ -19,6 +20,7 @@ pub mod osu;
 pub mod page;
 pub mod plot;
 pub mod summary;
+pub mod tables;
 pub mod terminal;
 pub mod tree;
 mod validated;

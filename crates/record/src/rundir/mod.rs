@@ -184,6 +184,11 @@ impl RunDir {
         }
     }
 
+    /// Names a directory that holds derived files, whatever else is in it.
+    pub fn derived(path: impl Into<PathBuf>) -> Result<Self, RunDirError> {
+        Self::at(path.into())
+    }
+
     fn at(path: PathBuf) -> Result<Self, RunDirError> {
         // Links are not resolved: on a cluster the name that a user gave is more often the same on every node.
         match std::path::absolute(&path) {

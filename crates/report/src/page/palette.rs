@@ -37,7 +37,7 @@ impl Palette {
         let mut ranked: Vec<_> = merits.into_iter().collect();
         ranked.sort_by_key(|(candidate, merit)| (std::cmp::Reverse(*merit), *candidate));
         let winners = ranked.iter().filter(|(_, (served, won, _))| served + won > 0).count();
-        let kept = winners.max(RUNNERS_UP).min(2 * COLOURS);
+        let kept = winners.clamp(RUNNERS_UP, 2 * COLOURS);
         Self { coloured: ranked.into_iter().take(kept).map(|(candidate, _)| candidate).collect() }
     }
 
