@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Manifest, Validation};
-use collrules_report::{Context, markdown, page, summary, tables, terminal};
+use collrules_report::{Context, changes, markdown, page, summary, tables, terminal};
+use collrules_tuner::Observations;
+use collrules_tuner::compare::{Run, compare};
 
 use super::{conclude, served};
 use crate::args::{Report, ReportFormat};
@@ -27,8 +29,25 @@ struct Source {
 
 pub(crate) fn run(args: &Report) -> Result<(), Failure> {
     let source = Source::read(&args.input)?;
-    let text = source.write(args.wanted())?;
+    let text = match &args.compare {
+        None => source.write(args.wanted())?,
+        Some(earlier) => compared(&Source::read(earlier)?, &source, args.wanted())?,
+    };
     put(args, &text)
+}
+
+/// What changed since the earlier run.
+fn compared(before: &Source, after: &Source, format: ReportFormat) -> Result<String, Failure> {
+    let (then, now) = (before.observations()?, after.observations()?);
+    let failed = |cause| Failure::Analysis { source_name: after.findings.source.clone(), cause };
+    let comparison = compare(before.run(then.as_ref()), after.run(now.as_ref())).map_err(failed)?;
+    Ok(match format {
+        ReportFormat::Text => changes::text(&comparison),
+        ReportFormat::Html => changes::page(&comparison, deliver::TOOL),
+        ReportFormat::Md => changes::markdown(&comparison),
+        ReportFormat::Csv => changes::csv(&comparison).map_err(Failure::Stdout)?,
+        ReportFormat::Json => serde_json::to_string_pretty(&comparison)? + "\n",
+    })
 }
 
 /// Writes to the file that is asked for, or to standard output.
@@ -54,6 +73,20 @@ impl Source {
         let validation = optional(&directory.file(rundir::VALIDATION))?;
         let proof = optional::<Proof>(&directory.file(rundir::PROOF))?.map_or_else(Vec::new, |proof| proof.shown);
         Ok(Self { findings, directory, manifest, validation, proof })
+    }
+
+    /// The timings; none where the findings lie in no run.
+    fn observations(&self) -> Result<Option<Observations>, Failure> {
+        if !self.directory.file(rundir::SAMPLES).is_file() {
+            return Ok(None);
+        }
+        let samples = self.directory.samples()?;
+        let failed = |cause| Failure::Analysis { source_name: self.findings.source.clone(), cause };
+        Observations::from_samples_of(&samples.text, self.findings.statistic).map(Some).map_err(failed)
+    }
+
+    fn run<'a>(&'a self, observations: Option<&'a Observations>) -> Run<'a> {
+        Run { findings: &self.findings, observations, manifest: self.manifest.as_ref() }
     }
 
     fn context(&self) -> Context<'_> {

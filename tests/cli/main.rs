@@ -6,6 +6,7 @@ mod analyze;
 mod bad_input;
 mod check;
 mod collectives;
+mod compared;
 mod files;
 mod import;
 mod large;

@@ -30,12 +30,14 @@ pub struct Entry {
 }
 
 impl Picture {
-    /// As part of a page that has [`STYLE`]: an `svg` element without heading and legend, as wide as there is room.
+    /// As part of a page that has [`STYLE`]: an `svg` element without heading and legend,
+    /// as wide as there is room. Its custom property `--w` is its own width.
     pub fn fragment(&self) -> String {
         let (width, height) = self.size;
         format!(
-            "<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" font-size=\"{FONT}\" role=\"img\" \
+            "<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" style=\"--w:{}px\" font-size=\"{FONT}\" role=\"img\" \
              aria-label=\"{}\"{}>{}</svg>",
+            width / SCALE as u32,
             escape(&self.description),
             self.attributes,
             self.content,
