@@ -5,8 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use collrules_record::Candidate;
+use collrules_record::findings::CellFinding;
 use collrules_record::units::{Bytes, Seconds};
+use collrules_record::validation::{Criteria, FORMAT, Outcome, Round, ValidatedCell, Validation};
+use collrules_record::{Candidate, Estimate};
 
 use crate::large;
 use crate::support::{Ran, bounded, collrules, data, findings, skip};
@@ -151,7 +153,7 @@ fn the_numbers_at_the_pointer_are_those_of_the_findings() {
     shown.is_clean();
     let tip = shown.dom.split("id=\"tip\"").nth(1).unwrap();
     let findings = findings(&run);
-    let is_wanted = |cell: &&collrules_record::findings::CellFinding| {
+    let is_wanted = |cell: &&CellFinding| {
         cell.cell.collective.name() == "bcast" && cell.cell.ranks.0 == 2 && cell.cell.bytes == Bytes(8)
     };
     let time = findings.cells.iter().find(is_wanted).unwrap().point(Candidate::Builtin).unwrap().time;
@@ -201,6 +203,67 @@ fn hostile_text_stays_text() {
         let shown = show(&browser, &page, &["--dump-dom"]);
         assert!(!shown.is_clean().dom.contains("<img"));
     }
+}
+
+/// A file with a cell that got slower, was given back, and compared again.
+#[test]
+fn a_validation_is_shown_before_and_after_the_repair() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = tuned(scratch.path());
+    let findings = findings(&run);
+    let estimate =
+        |point| Estimate { point, low: Some(0.97 * point), high: Some(1.04 * point), level: 0.95, samples: 4 };
+    let cells = |bad: bool| -> Vec<ValidatedCell> {
+        let cell = |(place, cell): (usize, &CellFinding)| {
+            let (speedup, verdict) = match place {
+                0 if bad => (0.8, Outcome::Slower),
+                0 => (1.0, Outcome::Same),
+                place if place % 3 == 0 => (1.5, Outcome::Faster),
+                _ => (1.01, Outcome::Same),
+            };
+            ValidatedCell {
+                cell: cell.cell,
+                tuned: place % 5 > 0,
+                served: cell.served,
+                without: estimate(1e-5 * speedup),
+                with: estimate(1e-5),
+                speedup: estimate(speedup),
+                q_value: Some(0.01),
+                verdict,
+            }
+        };
+        findings.cells.iter().enumerate().map(cell).collect()
+    };
+    let repaired = findings.cells[0].cell;
+    let validation = Validation {
+        format: FORMAT,
+        rules: "rules.conf".to_owned(),
+        version: "5.0.11".parse().unwrap(),
+        settings: Default::default(),
+        criteria: Criteria { min_difference: 0.03, error_rate: 0.05, level: 0.95 },
+        rounds: vec![
+            Round { pairs: 4, cells: cells(true), repaired: vec![repaired] },
+            Round { pairs: 4, cells: cells(false), repaired: Vec::new() },
+        ],
+    };
+    fs::write(run.join("validation.json"), serde_json::to_string(&validation).unwrap()).unwrap();
+    let markdown = collrules("report --format md", &run).exits(0).stdout;
+    let count = findings.cells.len();
+    for part in [
+        "## What fresh launches showed",
+        "1 cell had become slower and was given back to the builtin",
+        &format!("| as decided | 4 | {count} |"),
+        &format!("| after the repair | 4 | {count} |"),
+        "0.80x (0.78x .. 0.83x) | slower, given back to the builtin |",
+    ] {
+        assert!(markdown.contains(part), "{part} in {markdown}");
+    }
+    let page = collrules("report --format html", &run).exits(0).stdout;
+    assert!(page.contains("id=\"validation\"") && page.contains("slower in validation"));
+    assert!(page.contains(&format!(">0 of {count}<")), "the last comparison counts");
+    let json: serde_json::Value =
+        serde_json::from_str(&collrules("report --format json", &run).exits(0).stdout).unwrap();
+    assert_eq!(json["validation"]["rounds"].as_array().unwrap().len(), 2);
 }
 
 #[test]

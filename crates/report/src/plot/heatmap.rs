@@ -89,7 +89,7 @@ impl Heatmap {
     /// The drawing.
     pub fn picture(&self) -> Picture {
         let columns = self.columns.len().max(1) as i32;
-        let wide = (880 * SCALE / columns).clamp(34 * SCALE, 110 * SCALE);
+        let wide = (880 * SCALE / columns).clamp(34 * SCALE, 160 * SCALE);
         let size = (LEFT + columns * wide + EDGE, EDGE + self.rows.len().max(1) as i32 * ROW + BOTTOM);
         let size = (size.0.unsigned_abs(), size.1.unsigned_abs());
         let canvas = Canvas::new(size);
