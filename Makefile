@@ -33,6 +33,7 @@ endif
 setup-tests: setup
 ifneq ($(SETUP),no)
 	@scripts/setup-openmpi5.sh
+	@scripts/setup-browser.sh
 endif
 
 tune: setup

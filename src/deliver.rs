@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use collrules_record::findings::Findings;
+use collrules_record::manifest::FormatVersion;
 use collrules_record::rundir::{self, RunDir};
-use collrules_report::markdown::{self, Context};
 use collrules_report::notes::notes;
-use collrules_report::tree;
+use collrules_report::{Context, markdown, page, tree};
 use collrules_rules::{deploy, emit};
 
 use crate::failure::Failure;
@@ -70,9 +70,22 @@ pub(crate) fn switch_on(run: &RunDir, findings: &Findings, pins: &Pins) -> Vec<S
 
 /// Writes the report and the decision tree.
 pub(crate) fn report(run: &RunDir, findings: &Findings, context: &Context<'_>) -> Result<(), Failure> {
+    let proof = Proof { format: PROOF_FORMAT, shown: context.proof.clone() };
+    run.write(rundir::PROOF, &(serde_json::to_string_pretty(&proof)? + "\n"))?;
     run.write(rundir::REPORT, &markdown::report(findings, context))?;
+    run.write(rundir::PAGE, &page::page(findings, context))?;
     tree(run, findings)
 }
+
+/// What was shown about the rules, so that a report can be written again: `proof.json`.
+#[derive(serde::Serialize, serde::Deserialize)]
+pub(crate) struct Proof {
+    format: FormatVersion,
+    /// Whole sentences.
+    pub(crate) shown: Vec<String>,
+}
+
+const PROOF_FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
 fn rules_path(run: &RunDir) -> String {
     run.absolute().join(rundir::RULES).to_string_lossy().into_owned()

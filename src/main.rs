@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         Command::Plan(tune) => cmd::plan::run(&tune).map(done),
         Command::Analyze(analyze) => cmd::analyze::run(&analyze).map(done),
         Command::Tree(tree) => cmd::tree::run(&tree).map(done),
+        Command::Report(report) => cmd::report::run(&report).map(done),
         Command::Import(import) => cmd::import::run(&import).map(done),
         Command::Verify(verify) => cmd::verify::run(&verify).map(done),
         Command::Doctor(doctor) => cmd::doctor::run(&doctor),

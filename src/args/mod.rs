@@ -5,6 +5,7 @@ pub(crate) mod doctor;
 mod import;
 mod policy;
 mod refine;
+mod report;
 mod session;
 mod timing;
 mod tree;
@@ -22,6 +23,7 @@ pub(crate) use bench::Bench;
 pub(crate) use import::{Import, Time, Unit};
 pub(crate) use policy::PolicyArgs;
 pub(crate) use refine::RefineArgs;
+pub(crate) use report::{Report, ReportFormat};
 pub(crate) use session::Session;
 pub(crate) use timing::{Budget, Timing};
 pub(crate) use tree::{Tree, TreeFormat};
@@ -57,6 +59,8 @@ pub(crate) enum Command {
     Analyze(Analyze),
     /// Show the decision tree that an analysis made, with the evidence for each of its leaves
     Tree(Tree),
+    /// Write what an analysis found as a page, as text, or for programs, or say what changed since another run
+    Report(Report),
     /// Make a run directory of what OSU, IMB, ReproMPI and others measured
     Import(Import),
     /// Show whether the Open MPI in use accepts a rules file and serves calls by the rules meant for them

@@ -7,7 +7,7 @@ use collrules_record::import::{Format, ImportManifest, ImportReport, Importer};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Seconds;
 use collrules_record::{Manifest, Policy, import};
-use collrules_report::markdown::Context;
+use collrules_report::Context;
 use collrules_rules::Release;
 use collrules_runner::grid::known_release;
 use collrules_tuner::Observations;
@@ -174,6 +174,7 @@ fn finish(
     context.switch_on = deliver::switch_on(run, findings, pins);
     context.proof =
         vec!["Nothing was run: `collrules verify` shows whether the Open MPI in use obeys the file.".to_owned()];
+    context.tool = deliver::TOOL.to_owned();
     deliver::report(run, findings, &context)?;
     if quiet {
         return Ok(());

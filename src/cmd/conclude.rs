@@ -44,7 +44,8 @@ fn text(run: &RunDir, findings: &Findings, switch_on: &[String], proof: &[String
     for (name, what) in [
         (rundir::RULES, "the rules file"),
         (rundir::MCA_PARAMS, "settings, for one user or for everybody"),
-        (rundir::REPORT, "every cell, and where the numbers come from"),
+        (rundir::PAGE, "every cell with plots, and where the numbers come from"),
+        (rundir::REPORT, "the same as text"),
     ] {
         lines.push(format!("  {}  {what}", run.file(name).display()));
     }

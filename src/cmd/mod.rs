@@ -17,6 +17,7 @@ pub(crate) mod plan;
 mod refine;
 mod remarks;
 mod replay;
+pub(crate) mod report;
 mod resume;
 mod served;
 mod source;

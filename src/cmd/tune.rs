@@ -3,7 +3,7 @@
 use collrules_record::findings::Findings;
 use collrules_record::rundir;
 use collrules_record::{Cell, Survey};
-use collrules_report::markdown::Context;
+use collrules_report::Context;
 use collrules_runner::RunnerError;
 use collrules_runner::proof::{self, Proof};
 
@@ -54,6 +54,8 @@ fn decide(measured: &mut Measured) -> Result<(), Failure> {
         manifest: Some(manifest),
         switch_on: deliver::switch_on(run, &findings, &pins),
         proof: shown(&findings, &proof, backend.name(), survey),
+        tool: deliver::TOOL.to_owned(),
+        ..Context::default()
     };
     deliver::report(run, &findings, &context)?;
     reporter.concluded(run, &findings, &proof);

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`units`] | seconds, beside the bytes and ranks of the rules crate |
 //! | [`candidate`] | one way to carry out a call that can be timed |
+//! | [`comparison`] | what changed from one run to a later one |
 //! | [`component`] | the name of a component of Open MPI's coll framework |
 //! | [`cell`] | collective, communicator size, message size |
 //! | [`clock`] | what is known about the clock and the harness of a launch |
@@ -25,6 +26,7 @@ pub mod benchmark;
 pub mod candidate;
 pub mod cell;
 pub mod clock;
+pub mod comparison;
 pub mod component;
 pub mod estimate;
 pub mod findings;

@@ -6,12 +6,25 @@
 //! | [`terminal`] | aligned tables for a terminal |
 //! | [`markdown`] | the report file |
 //! | [`osu`] | benchmark tables with OSU's columns |
+//! | [`changes`] | what changed from one run to a later one, as text, Markdown and a page |
+//! | [`page`] | the report as a page of HTML |
+//! | [`tables`] | every point for programs: CSV and JSON |
+//! | [`plot`] | curves and heatmaps as SVG |
 //! | [`notes`] | the comments of the rules file |
 //! | [`tree`] | the decision tree with its evidence, as text and as a drawing |
 
+pub mod changes;
+mod context;
+mod facts;
 pub mod markdown;
 pub mod notes;
 pub mod osu;
+pub mod page;
+pub mod plot;
 pub mod summary;
+pub mod tables;
 pub mod terminal;
 pub mod tree;
+mod validated;
+
+pub use context::Context;

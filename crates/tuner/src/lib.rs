@@ -23,6 +23,7 @@
 //! | `remarks` | what the reader has to know, in whole sentences |
 //! | `analysis` | all of it in order |
 //! | `components` | rules where another component than `coll/tuned` serves the calls |
+//! | [`mod@compare`] | two runs: what changed, and what the earlier rules are worth now |
 //! | `replay` | decisions on some launches, judged by others |
 
 mod alternatives;
@@ -31,6 +32,7 @@ mod bars;
 mod build;
 mod cells;
 mod common;
+pub mod compare;
 mod components;
 mod crossover;
 mod error;
@@ -47,6 +49,7 @@ mod tree;
 mod verdict;
 
 pub use analysis::{analyze, analyze_under};
+pub use compare::compare;
 pub use components::analyze_among;
 pub use error::TunerError;
 pub use observations::Observations;

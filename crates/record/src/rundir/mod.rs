@@ -45,6 +45,10 @@ pub const ENVIRONMENT: &str = "env.sh";
 pub const TUNE: &str = "tune.conf";
 /// The findings for people.
 pub const REPORT: &str = "report.md";
+/// The same as a page.
+pub const PAGE: &str = "report.html";
+/// What was shown about the rules and the Open MPI in use.
+pub const PROOF: &str = "proof.json";
 /// What fresh launches without and with the rules showed.
 pub const VALIDATION: &str = "validation.json";
 /// What an importer noticed.
@@ -63,7 +67,7 @@ pub fn refinement(round: u32) -> String {
 }
 
 /// All files of a run directory that have one name.
-pub const FILES: [&str; 16] = [
+pub const FILES: [&str; 18] = [
     MANIFEST,
     SAMPLES,
     CLOCK,
@@ -75,6 +79,8 @@ pub const FILES: [&str; 16] = [
     ENVIRONMENT,
     TUNE,
     REPORT,
+    PAGE,
+    PROOF,
     VALIDATION,
     IMPORT,
     TREE_TEXT,
@@ -176,6 +182,11 @@ impl RunDir {
             }
             _ => Err(RunDirError::NotARun { path: run.path }),
         }
+    }
+
+    /// Names a directory that holds derived files, whatever else is in it.
+    pub fn derived(path: impl Into<PathBuf>) -> Result<Self, RunDirError> {
+        Self::at(path.into())
     }
 
     fn at(path: PathBuf) -> Result<Self, RunDirError> {

@@ -3,7 +3,7 @@
 mod svg;
 mod text;
 
-pub use svg::svg;
+pub use svg::{panel, svg};
 pub use text::text;
 
 use collrules_record::tree::{Evidence, Leaf, RankBranch};

@@ -56,7 +56,7 @@ pub fn svg(findings: &Findings) -> String {
     let mut height = MARGIN + LINE * (1.0 + wrapped(&summary, MARGIN).len() as f64) + 14.0;
     let mut panels = Vec::new();
     for branch in &tree.collectives {
-        let (panel, tall) = panel(branch, findings.release, height);
+        let (panel, tall) = noted(branch, findings.release, height);
         panels.push(panel);
         height += tall;
     }
@@ -82,7 +82,7 @@ pub fn svg(findings: &Findings) -> String {
 fn style() -> String {
     let colours = |pick: fn(&(&'static str, &'static str)) -> &'static str| {
         let rule =
-            |(number, pair): (usize, &(&'static str, &'static str))| format!(".c{number}{{fill:{}}}", pick(pair));
+            |(number, pair): (usize, &(&'static str, &'static str))| format!(".c{number} .bar{{fill:{}}}", pick(pair));
         COLOURS.iter().enumerate().map(rule).collect::<String>()
     };
     format!(
@@ -136,11 +136,47 @@ impl Axis {
     }
 }
 
-/// A collective, and how high it is drawn.
-fn panel(branch: &CollectiveBranch, release: Release, top: f64) -> (Group, f64) {
+/// The ranges and leaves of a collective as an `svg` element for a page that has [`crate::plot::STYLE`], and what its
+/// numbered leaves rest on. `class` gives the class of a choice.
+pub fn panel(branch: &CollectiveBranch, release: Release, class: &dyn Fn(Choice) -> String) -> (String, Vec<String>) {
+    let Drawing { group, bottom, notes } = drawing(branch, release, -22.0, class);
+    let document = Document::new()
+        .set("viewBox", (0.0, 0.0, WIDTH, bottom + 4.0))
+        .set("class", "plot tree")
+        .set("role", "img")
+        .set("aria-label", format!("Decision tree of {}; the list below says the same.", branch.collective))
+        .add(group);
+    (document.to_string(), notes)
+}
+
+/// A collective under its name, with its notes, and how high it is drawn.
+fn noted(branch: &CollectiveBranch, release: Release, top: f64) -> (Group, f64) {
+    let Drawing { group, bottom, notes } = drawing(branch, release, top, &|choice| format!("c{}", colour(choice)));
+    let mut panel = Group::new().add(label(MARGIN, top + 22.0, "name", branch.collective.name())).add(group);
+    let mut y = bottom + 6.0;
+    for (number, note) in notes.iter().enumerate() {
+        panel = panel.add(label(MARGIN + 12.0, y + LINE, "small", (number + 1).to_string()));
+        for line in wrapped(note, NOTE) {
+            y += LINE;
+            panel = panel.add(label(NOTE, y, "small", line));
+        }
+    }
+    (panel, y + 24.0 - top)
+}
+
+/// Ranges and leaves of a collective.
+struct Drawing {
+    group: Group,
+    /// Where it ends.
+    bottom: f64,
+    /// What the numbered leaves rest on.
+    notes: Vec<String>,
+}
+
+fn drawing(branch: &CollectiveBranch, release: Release, top: f64, class: &dyn Fn(Choice) -> String) -> Drawing {
     let axis = Axis::of(branch);
     let told: Vec<&RankBranch> = branch.ranges.iter().filter(|range| tells(range)).collect();
-    let mut panel = Group::new().add(label(MARGIN, top + 22.0, "name", branch.collective.name()));
+    let mut panel = Group::new();
     let rows = top + 44.0;
     let bottom = rows + ROW * told.len() as f64;
     if branch.collective.has_sizes() {
@@ -151,27 +187,20 @@ fn panel(branch: &CollectiveBranch, release: Release, top: f64) -> (Group, f64) 
     for (row, range) in told.iter().enumerate() {
         let y = rows + ROW * row as f64;
         let middle = y + BAR / 2.0;
-        panel = panel.add(
-            Path::new().set("class", "branch").set("d", format!("M{stem} {} V{middle} H{}", top + 28.0, stem + 14.0)),
-        );
+        let from = (top + 28.0).max(2.0);
+        panel = panel
+            .add(Path::new().set("class", "branch").set("d", format!("M{stem} {from} V{middle} H{}", stem + 14.0)));
         panel = panel.add(label(stem + 18.0, middle + 4.0, "ranks", range.ranks.to_string()));
         for leaf in &range.leaves {
             let shown = leaf.evidence.is_some() || (range.measured.is_empty() && !leaf.choice.is_builtin());
             if let Some((left, right)) = span(branch.collective, release, range, leaf, axis).filter(|_| shown) {
                 notes.push(note(branch.collective, range, leaf));
-                panel = panel.add(bar(leaf, notes.len(), (left, right), y, notes[notes.len() - 1].clone()));
+                let bar = bar(leaf, notes.len(), (left, right), y, notes[notes.len() - 1].clone());
+                panel = panel.add(bar.set("class", class(leaf.choice)));
             }
         }
     }
-    let mut y = bottom + 6.0;
-    for (number, note) in notes.iter().enumerate() {
-        panel = panel.add(label(MARGIN + 12.0, y + LINE, "small", (number + 1).to_string()));
-        for line in wrapped(note, NOTE) {
-            y += LINE;
-            panel = panel.add(label(NOTE, y, "small", line));
-        }
-    }
-    (panel, y + 24.0 - top)
+    Drawing { group: panel, bottom, notes }
 }
 
 fn ticks(mut panel: Group, axis: Axis, top: f64, bottom: f64) -> Group {
@@ -208,7 +237,7 @@ fn bar(leaf: &Leaf, number: usize, (left, right): (f64, f64), y: f64, note: Stri
     let texts = [format!("{number}  {with_gain}"), format!("{number}  {}", leaf.name), number.to_string()];
     let fits = |text: &String| text.chars().count() as f64 * CHARACTER + 6.0 <= right - left;
     let rectangle = Rectangle::new()
-        .set("class", format!("bar c{}", colour(leaf.choice)))
+        .set("class", "bar")
         .set("x", round(left))
         .set("y", round(y))
         .set("width", round((right - left).max(1.0)))

@@ -1,0 +1,201 @@
+//! What changed from one run to a later one, as plain data.
+
+use collrules_rules::{Release, Version};
+use serde::{Deserialize, Serialize};
+
+use crate::candidate::Candidate;
+use crate::cell::Cell;
+use crate::estimate::Estimate;
+use crate::manifest::{FormatVersion, Manifest};
+use crate::validation::Outcome;
+
+/// The version of this structure that this version writes.
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+/// Two runs, cell by cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The format of this structure.
+    pub format: FormatVersion,
+    /// The earlier run.
+    pub before: Side,
+    /// The later run.
+    pub after: Side,
+    /// What differs between the systems and the ways of measuring.
+    pub differences: Vec<Difference>,
+    /// What stands in the way of comparing all or some of it, in whole sentences.
+    pub obstacles: Vec<String>,
+    /// What counted as a change: a difference of that much, at this false discovery rate.
+    pub criteria: crate::validation::Criteria,
+    /// The cells that both runs have, ordered by collective, communicator size and message size.
+    pub cells: Vec<CellChange>,
+    /// Cells that one run has alone, or that cannot be compared: of the earlier, of the later.
+    pub left_out: (usize, usize),
+}
+
+/// A run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Side {
+    /// As the user named it.
+    pub source: String,
+    /// The release whose algorithms were assumed.
+    pub release: Release,
+    /// The Open MPI that was measured; missing where nobody knows.
+    pub version: Option<Version>,
+    /// When measuring began; missing where nobody knows.
+    pub started: Option<String>,
+    /// Ranges that overrule the builtin.
+    pub rules: usize,
+}
+
+/// Something that is not the same in both runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// What.
+    pub what: String,
+    /// In the earlier run.
+    pub before: String,
+    /// In the later run.
+    pub after: String,
+}
+
+/// One cell in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellChange {
+    /// The cell.
+    pub cell: Cell,
+    /// The builtin's time before over its time now: above 1 where it became faster. Without an interval where the runs
+    /// have too few launches to tell their differences from chance.
+    pub builtin: Estimate,
+    /// Probability of such a difference, in either direction, if there were none, adjusted for the number of cells.
+    pub q_value: Option<f64>,
+    /// The conclusion on the builtin.
+    pub change: Outcome,
+    /// What the earlier run's rules gave, and what the later run's give.
+    pub served: (Candidate, Candidate),
+    /// What the earlier rules are worth today; missing where the later run has not timed what they give.
+    pub old_rules: Option<OldRules>,
+}
+
+/// What a choice of the earlier run is worth by the times of the later one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OldRules {
+    /// What the earlier rules give to this call in the later run's Open MPI.
+    pub gives: Candidate,
+    /// The later builtin's time over the time of that; missing where it is the builtin.
+    pub gain: Option<Estimate>,
+    /// Its time over the time under the later run's rules, less 1; missing where it failed before it was timed.
+    pub regret: Option<f64>,
+    /// Whether it is shown to be slower than the later builtin by as much as counts.
+    pub slower: bool,
+    /// Whether it failed in the later run: a wrong result, an error, a crash.
+    pub failed: bool,
+}
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Advice {
+    /// The earlier rules lose: install the later ones.
+    Replace,
+    /// The earlier rules are as good as the later ones.
+    Keep,
+    /// The runs do not tell.
+    Unknown,
+}
+
+impl Comparison {
+    /// The number of cells whose builtin became faster, stayed the same or became slower.
+    pub fn count(&self, change: Outcome) -> usize {
+        self.cells.iter().filter(|cell| cell.change == change).count()
+    }
+
+    /// Geometric mean of the builtin's time before over its time now; 1 without cells.
+    pub fn builtin(&self) -> f64 {
+        geometric(self.cells.iter().map(|cell| cell.builtin.point))
+    }
+
+    /// The cells that the two rule tables serve differently.
+    pub fn reserved(&self) -> impl Iterator<Item = &CellChange> {
+        self.cells.iter().filter(|cell| cell.served.0 != cell.served.1)
+    }
+
+    /// The cells for which the later run timed what the earlier rules give.
+    pub fn judged(&self) -> impl Iterator<Item = (&CellChange, OldRules)> {
+        self.cells.iter().filter_map(|cell| Some((cell, cell.old_rules?)))
+    }
+
+    /// Geometric mean of the time under the earlier rules over that under the later ones, less 1.
+    pub fn regret(&self) -> f64 {
+        geometric(self.judged().filter_map(|(_, old)| Some(1.0 + old.regret?))) - 1.0
+    }
+
+    /// The cells in which the earlier rules are slower than the later builtin, or give what fails.
+    pub fn harmed(&self) -> usize {
+        self.judged().filter(|(_, old)| old.slower || old.failed).count()
+    }
+
+    /// Whether it is time to tune again: where the earlier rules make calls slower than the builtin, or lose as much as counts
+    /// in geometric mean.
+    pub fn advice(&self) -> Advice {
+        if self.judged().next().is_none() {
+            Advice::Unknown
+        } else if self.harmed() > 0 || self.regret() >= self.criteria.min_difference {
+            Advice::Replace
+        } else {
+            Advice::Keep
+        }
+    }
+}
+
+fn geometric(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0usize), |(sum, count), value| (sum + value.ln(), count + 1));
+    (sum / count.max(1) as f64).exp()
+}
+
+/// What differs between the systems and the ways in which two runs were measured.
+pub fn differences(before: &Manifest, after: &Manifest) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let mut compare = |what: &str, before: String, after: String| {
+        if before != after {
+            found.push(Difference { what: what.to_owned(), before, after });
+        }
+    };
+    let list = |values: &mut dyn Iterator<Item = String>| {
+        let all = values.collect::<Vec<_>>().join(" ");
+        if all.is_empty() { "none".to_owned() } else { all }
+    };
+    let settings = |of: &std::collections::BTreeMap<String, String>| {
+        list(&mut of.iter().map(|(name, value)| format!("{name}={value}")))
+    };
+    let hosts = |manifest: &Manifest| {
+        let hosts: std::collections::BTreeSet<&String> = manifest.survey.hosts.iter().collect();
+        list(&mut hosts.into_iter().cloned())
+    };
+    let (then, now) = (&before.survey, &after.survey);
+    compare("Open MPI", then.version.to_string(), now.version.to_string());
+    compare("library", then.library.clone(), now.library.clone());
+    compare("measured by", before.backend.clone(), after.backend.clone());
+    compare("collrules", before.collrules.clone(), after.collrules.clone());
+    compare("slots", then.slots().to_string(), now.slots().to_string());
+    compare("hosts", hosts(before), hosts(after));
+    for key in ["Kernel", "Processor", "Processors"] {
+        let of = |manifest: &Manifest| manifest.host.get(key).cloned().unwrap_or_else(|| "unknown".to_owned());
+        compare(key, of(before), of(after));
+    }
+    let (plan, other) = (&before.plan, &after.plan);
+    compare("layout", plan.placement.layout.to_string(), other.placement.layout.to_string());
+    compare("ranks synchronised by", format!("{:?}", plan.schedule.sync), format!("{:?}", other.schedule.sync));
+    compare("settings that the rules need", settings(&before.pins), settings(&after.pins));
+    compare("coll_tuned parameters set before", settings(&then.preset), settings(&now.preset));
+    let components = |survey: &crate::survey::Survey| {
+        list(&mut survey.components.iter().map(|(component, priority)| format!("{component}:{priority}")))
+    };
+    compare("components and their priorities", components(then), components(now));
+    let parameters = |manifest: &Manifest| {
+        let set = manifest.environment.iter().filter(|(name, _)| name.contains("_MCA_"));
+        settings(&set.map(|(name, value)| (name.clone(), value.clone())).collect())
+    };
+    compare("MCA parameters in the environment", parameters(before), parameters(after));
+    found
+}

@@ -1,0 +1,181 @@
+//! What changed from one run to a later one, and whether it is time to tune again.
+
+mod page;
+mod tables;
+
+use std::fmt::{self, Write};
+
+use collrules_record::comparison::{Advice, Comparison, Side};
+use collrules_record::validation::Outcome;
+use collrules_rules::registry;
+
+use crate::markdown::cell_text;
+use crate::summary::percent;
+use crate::terminal::aligned;
+
+pub use page::page;
+pub use tables::csv;
+use tables::{changed, reserved};
+
+/// The sentence that answers whether it is time to tune again.
+pub fn answer(comparison: &Comparison) -> String {
+    let judged = comparison.judged().count();
+    let regret = comparison.regret();
+    let harmed = comparison.harmed();
+    let cells = |count: usize| if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") };
+    let loss = lost(regret);
+    let remedy = if comparison.after.rules == 0 {
+        "Switch the earlier ones off: nothing beats today's builtin."
+    } else {
+        "Install the new ones."
+    };
+    match comparison.advice() {
+        Advice::Unknown => {
+            "It cannot be said whether the earlier rules still suit: the later run has timed nothing of what \
+                            they give."
+                .to_owned()
+        }
+        Advice::Replace if harmed > 0 => format!(
+            "It was time to tune again: in {} of {judged} the earlier rules are slower than today's builtin or fail, and over \
+             all they take {loss} longer than the new rules. {remedy}",
+            cells(harmed),
+        ),
+        Advice::Replace => format!(
+            "It was time to tune again: over {} the earlier rules take {loss} longer than the new ones. {remedy}",
+            cells(judged),
+        ),
+        Advice::Keep => format!(
+            "There was no need to tune again: over {} the earlier rules take {loss} longer than the new ones, which is less \
+             than the {} that count, and nowhere are they shown to be slower than today's builtin.",
+            cells(judged),
+            percent(comparison.criteria.min_difference),
+        ),
+    }
+}
+
+/// A regret in percent, without the sign of what rounds to nothing.
+fn lost(regret: f64) -> String {
+    let percent = (regret * 1000.0).round() / 10.0;
+    format!("{:.1} %", if percent == 0.0 { 0.0 } else { percent })
+}
+
+/// What happened to the builtin and to the choices, in whole sentences.
+pub fn sentences(comparison: &Comparison) -> Vec<String> {
+    let mut said = Vec::new();
+    let cells = comparison.cells.len();
+    if cells > 0 {
+        let [faster, same, slower] = [Outcome::Faster, Outcome::Same, Outcome::Slower].map(|it| comparison.count(it));
+        said.push(format!(
+            "Today's builtin is {:.3}x as fast as the earlier one in geometric mean over {cells} cells in common: {faster} \
+             became faster, {slower} slower, and in {same} no change is shown.",
+            comparison.builtin(),
+        ));
+        said.push(format!("The rules serve {} of these cells otherwise than before.", comparison.reserved().count()));
+        let unjudged = cells - comparison.judged().count();
+        if unjudged > 0 {
+            said.push(format!("For {unjudged} cells the later run has not timed what the earlier rules give."));
+        }
+    }
+    let (before, after) = comparison.left_out;
+    if before + after > 0 {
+        said.push(format!("Left out: {before} cells of the earlier run and {after} of the later one."));
+    }
+    said.push(format!(
+        "A change counts from {} on, at a false discovery rate of {} over all cells; intervals are of {}, from the differences \
+         between launches.",
+        percent(comparison.criteria.min_difference),
+        percent(comparison.criteria.error_rate),
+        percent(comparison.criteria.level),
+    ));
+    said
+}
+
+/// A run in words.
+fn side(side: &Side) -> String {
+    let version = side.version.map_or_else(|| format!("Open MPI {}", side.release), |it| format!("Open MPI {it}"));
+    let started = side.started.as_ref().map_or(String::new(), |started| format!(", {started}"));
+    format!("{} ({version}{started}, {} rules)", side.source, side.rules)
+}
+
+/// The name of a candidate in the release of a run.
+fn name(side: &Side, collective: collrules_rules::Collective, candidate: collrules_record::Candidate) -> String {
+    match candidate {
+        collrules_record::Candidate::Component(component) => format!("{component}, by its own decision"),
+        other => registry::describe(side.release, collective, other.choice()),
+    }
+}
+
+/// For a terminal.
+pub fn text(comparison: &Comparison) -> String {
+    let mut lines = vec![
+        format!("Before: {}", side(&comparison.before)),
+        format!("After:  {}", side(&comparison.after)),
+        String::new(),
+    ];
+    let wrapped = |sentence: &str, indent: &'static str| {
+        let options = textwrap::Options::new(80).subsequent_indent(indent).break_words(false);
+        textwrap::wrap(sentence, options).into_iter().map(|line| line.into_owned()).collect::<Vec<_>>()
+    };
+    lines.extend(wrapped(&answer(comparison), ""));
+    lines.push(String::new());
+    lines.extend(sentences(comparison).iter().flat_map(|sentence| wrapped(&format!("- {sentence}"), "  ")));
+    lines.extend(comparison.obstacles.iter().flat_map(|sentence| wrapped(&format!("- {sentence}"), "  ")));
+    if !comparison.differences.is_empty() {
+        lines.extend([String::new(), "What differs:".to_owned()]);
+        for difference in &comparison.differences {
+            let text = format!("- {}: {} before, {} after", difference.what, difference.before, difference.after);
+            lines.extend(wrapped(&text, "  "));
+        }
+    }
+    let changed = changed(comparison);
+    if !changed.is_empty() {
+        lines.extend([String::new(), "The builtin changed:".to_owned()]);
+        let rows = changed.into_iter().map(Vec::from);
+        lines.push(aligned(&["collective", "ranks", "message sizes", "change", "as fast as before"], rows, &[1]));
+    }
+    let reserved = reserved(comparison);
+    if !reserved.is_empty() {
+        lines.extend([String::new(), "Served otherwise:".to_owned()]);
+        let head = ["collective", "ranks", "message sizes", "before", "after", "the earlier rules lose"];
+        lines.push(aligned(&head, reserved.into_iter().map(Vec::from), &[1, 5]));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// As Markdown.
+pub fn markdown(comparison: &Comparison) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_markdown(&mut out, comparison);
+    out
+}
+
+fn write_markdown(out: &mut String, comparison: &Comparison) -> fmt::Result {
+    writeln!(out, "# What changed\n\n**{}**\n", answer(comparison))?;
+    writeln!(out, "- Before: {}\n- After: {}", side(&comparison.before), side(&comparison.after))?;
+    let all = sentences(comparison);
+    all.iter().chain(&comparison.obstacles).try_for_each(|sentence| writeln!(out, "- {sentence}"))?;
+    if !comparison.differences.is_empty() {
+        writeln!(out, "\n## What differs\n\n| what | before | after |\n|---|---|---|")?;
+        for difference in &comparison.differences {
+            let (before, after) = (cell_text(&difference.before), cell_text(&difference.after));
+            writeln!(out, "| {} | {before} | {after} |", difference.what)?;
+        }
+    }
+    let changed = changed(comparison);
+    if !changed.is_empty() {
+        writeln!(out, "\n## The builtin changed\n")?;
+        writeln!(out, "| collective | ranks | message sizes | change | as fast as before |\n|---|---:|---|---|---|")?;
+        changed.iter().try_for_each(|row| writeln!(out, "| {} |", row.join(" | ")))?;
+    }
+    let reserved = reserved(comparison);
+    if !reserved.is_empty() {
+        writeln!(out, "\n## Served otherwise\n")?;
+        writeln!(
+            out,
+            "| collective | ranks | message sizes | before | after | the earlier rules lose |\n|---|---:|---|---|---|---:|"
+        )?;
+        reserved.iter().try_for_each(|row| writeln!(out, "| {} |", row.join(" | ")))?;
+    }
+    Ok(())
+}

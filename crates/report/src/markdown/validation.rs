@@ -1,0 +1,30 @@
+//! The section on what fresh launches showed.
+
+use std::fmt::{self, Write};
+
+use collrules_record::findings::Findings;
+use collrules_record::validation::Validation;
+
+use super::{bullets, cell_text};
+use crate::validated;
+
+pub(super) fn write(out: &mut String, findings: &Findings, validation: &Validation) -> fmt::Result {
+    writeln!(out, "\n## What fresh launches showed\n")?;
+    bullets(out, &validated::sentences(validation))?;
+    writeln!(out, "\n| file | pairs of launches | cells | faster | same | slower | geometric mean | worst cell |")?;
+    writeln!(out, "|---|---:|---:|---:|---:|---:|---:|---|")?;
+    for row in validated::rounds(validation) {
+        let validated::RoundRow { name, pairs, cells, faster, same, slower, mean, worst, .. } = row;
+        writeln!(out, "| {name} | {pairs} | {cells} | {faster} | {same} | {slower} | {mean} | {worst} |")?;
+    }
+    let telling = validated::telling(findings, validation);
+    if telling.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nCells that were slower in some comparison, or were given back to the builtin:\n")?;
+    writeln!(out, "| file | cell | rule | without | with | speedup | verdict |\n|---|---|---|---:|---:|---|---|")?;
+    telling.iter().try_for_each(|row| {
+        let row = row.each_ref().map(|text| cell_text(text));
+        writeln!(out, "| {} |", row.join(" | "))
+    })
+}

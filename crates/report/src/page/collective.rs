@@ -1,0 +1,367 @@
+//! The section of one collective: pictures and tables.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::findings::{CellFinding, Findings, Verdict};
+use collrules_record::units::{Bytes, Ranks, Seconds};
+use collrules_record::{Candidate, Estimate};
+use collrules_rules::Collective;
+
+use super::palette::Palette;
+use crate::facts::{self, CellRow};
+use crate::plot::{Curves, Entry, Fill, Heatmap, Line, Mark, Point, Stroke, Tile, X};
+use crate::summary::{Gain, candidate_name, name, stretches};
+use crate::tree;
+
+/// Everything about a collective.
+pub(super) struct CollectiveView {
+    pub(super) name: String,
+    pub(super) open: bool,
+    pub(super) in_short: String,
+    pub(super) has_sizes: bool,
+    /// Message sizes that heatmaps leave out.
+    pub(super) between: usize,
+    pub(super) decisions: Vec<Decision>,
+    pub(super) winners: String,
+    pub(super) speedups: String,
+    pub(super) levels: Vec<Entry>,
+    pub(super) legend: Vec<Entry>,
+    /// What lines and dots are.
+    pub(super) times_are: String,
+    /// Candidates that are drawn pale.
+    pub(super) pale: usize,
+    pub(super) over_sizes: Vec<Figure>,
+    pub(super) over_ranks: Vec<Figure>,
+    pub(super) crossovers: Vec<[String; 7]>,
+    pub(super) tree: String,
+    pub(super) leaves: Vec<String>,
+    pub(super) cells: Vec<CellRow>,
+}
+
+/// A picture with its caption.
+pub(super) struct Figure {
+    pub(super) caption: String,
+    pub(super) svg: String,
+}
+
+/// Sizes that are served alike.
+pub(super) struct Decision {
+    pub(super) ranks: String,
+    pub(super) sizes: String,
+    pub(super) class: String,
+    pub(super) by: String,
+    pub(super) gain: String,
+    pub(super) cautious: String,
+}
+
+/// How many message sizes have a plot over communicator sizes.
+const CHOSEN_SIZES: usize = 6;
+
+/// Width and height of plots in pixels: three in a row.
+const PLOT: (u32, u32) = (360, 245);
+
+impl CollectiveView {
+    /// The section of these cells, which are all of the collective.
+    pub(super) fn new(findings: &Findings, cells: &[CellFinding], open: bool) -> Self {
+        let collective = cells[0].cell.collective;
+        let palette = Palette::of(cells);
+        let drawn = Drawn { findings, collective, cells, palette: &palette };
+        let branch = findings.tree.collectives.iter().find(|branch| branch.collective == collective);
+        let class = |choice| match palette.fill(Candidate::of(choice)) {
+            Fill::Builtin => Fill::Builtin.class(),
+            fill => fill.class(),
+        };
+        let (tree, leaves) =
+            branch.map_or_else(Default::default, |branch| tree::panel(branch, findings.release, &class));
+        let (legend, pale) = drawn.legend();
+        let crossovers = findings.crossovers.iter().filter(|crossover| crossover.collective == collective);
+        Self {
+            name: collective.to_string(),
+            open,
+            in_short: drawn.in_short(),
+            has_sizes: collective.has_sizes(),
+            between: drawn.grid().1.len() - drawn.common_sizes().len(),
+            decisions: drawn.decisions(),
+            winners: drawn.winners(),
+            speedups: drawn.speedups(),
+            levels: Heatmap::ratio_legend(),
+            legend,
+            times_are: drawn.times_are(),
+            pale,
+            over_sizes: drawn.over_sizes(),
+            over_ranks: drawn.over_ranks(),
+            crossovers: crossovers.map(|crossover| facts::crossover_row(findings, crossover)).collect(),
+            tree,
+            leaves,
+            cells: cells.iter().map(|cell| facts::cell_row(findings, cell)).collect(),
+        }
+    }
+}
+
+/// What pictures are made of.
+struct Drawn<'a> {
+    findings: &'a Findings,
+    collective: Collective,
+    cells: &'a [CellFinding],
+    palette: &'a Palette,
+}
+
+impl Drawn<'_> {
+    fn name(&self, candidate: Candidate) -> String {
+        candidate_name(self.findings, self.collective, candidate)
+    }
+
+    fn in_short(&self) -> String {
+        let served = self.cells.iter().filter(|cell| cell.served_candidate() != Candidate::Builtin).count();
+        let cells = self.cells.len();
+        match served {
+            0 => format!("the builtin stays in all {cells} cells"),
+            _ => format!("rules serve {served} of {cells} cells"),
+        }
+    }
+
+    fn times_are(&self) -> String {
+        let time = facts::timing(self.findings.statistic);
+        let intervals = self.cells.iter().flat_map(|cell| &cell.points).any(|point| point.time.low.is_some());
+        let dots = if intervals { "a dot is as long as the interval" } else { "there are too few for intervals" };
+        format!("{time} Lines go through medians; {dots}.")
+    }
+
+    fn decisions(&self) -> Vec<Decision> {
+        let own = stretches(self.findings).into_iter().filter(|stretch| stretch.collective == self.collective);
+        own.map(|stretch| Decision {
+            ranks: stretch.ranks.to_string(),
+            sizes: stretch.sizes(),
+            class: self.palette.fill(stretch.by).class(),
+            by: self.name(stretch.by),
+            gain: stretch.gain.map_or(String::new(), |Gain { mean, .. }| format!("{mean:.2}\u{d7}")),
+            cautious: stretch
+                .gain
+                .and_then(|gain| gain.cautious)
+                .map_or(String::new(), |low| format!("{low:.2}\u{d7}")),
+        })
+        .collect()
+    }
+
+    /// The columns of heatmaps: sizes that were measured on most communicators. Others come from looking closer at a
+    /// crossover, and would leave holes.
+    fn common_sizes(&self) -> Vec<Bytes> {
+        let (ranks, sizes) = self.grid();
+        let count = |size: &Bytes| self.cells.iter().filter(|cell| cell.cell.bytes == *size).count();
+        sizes.into_iter().filter(|size| 2 * count(size) > ranks.len()).collect()
+    }
+
+    /// The communicator sizes and message sizes.
+    fn grid(&self) -> (Vec<Ranks>, Vec<Bytes>) {
+        let ranks: BTreeSet<Ranks> = self.cells.iter().map(|cell| cell.cell.ranks).collect();
+        let sizes: BTreeSet<Bytes> = self.cells.iter().map(|cell| cell.cell.bytes).collect();
+        (ranks.into_iter().collect(), sizes.into_iter().collect())
+    }
+
+    fn heatmap(&self, description: String, tile: impl Fn(&CellFinding) -> (Fill, Vec<String>, String)) -> Heatmap {
+        let (ranks, sizes) = (self.grid().0, self.common_sizes());
+        let tiles = self.cells.iter().filter_map(|cell| {
+            let row = ranks.binary_search(&cell.cell.ranks).ok()?;
+            let column = sizes.binary_search(&cell.cell.bytes).ok()?;
+            let (fill, text, note) = tile(cell);
+            Some(Tile { at: (row, column), fill, text, note })
+        });
+        let columns = sizes
+            .iter()
+            .map(|size| if self.collective.has_sizes() { X::MessageBytes.value(size.0) } else { String::new() });
+        Heatmap {
+            description,
+            columns: columns.collect(),
+            rows: ranks.iter().map(ToString::to_string).collect(),
+            tiles: tiles.collect(),
+            join: false,
+            legend: Vec::new(),
+        }
+    }
+
+    fn winners(&self) -> String {
+        let description = format!(
+            "Which candidate wins {} at each communicator size and message size; the table of cells below has the same.",
+            self.collective
+        );
+        let map = self.heatmap(description, |cell| {
+            let winner = match &cell.verdict {
+                Verdict::Replace { candidate, .. } => *candidate,
+                Verdict::Keep { .. } => Candidate::Builtin,
+            };
+            let (text, short) = (self.name(winner), winner.choice().algorithm.to_string());
+            let short = if winner == Candidate::Builtin { String::new() } else { short };
+            let first = text.split(',').next().unwrap_or_default().to_owned();
+            let texts = if text == first { vec![text, short] } else { vec![text, first, short] };
+            (self.palette.fill(winner), texts, self.verdict_note(cell))
+        });
+        Heatmap { join: true, ..map }.picture().fragment()
+    }
+
+    fn verdict_note(&self, cell: &CellFinding) -> String {
+        format!("{}: {}", cell.cell, facts::verdict(self.findings, cell))
+    }
+
+    fn speedups(&self) -> String {
+        let description = format!(
+            "How much faster {} is under the rules at each communicator size and message size; the table of cells below has \
+             the same.",
+            self.collective
+        );
+        let map = self.heatmap(description, |cell| {
+            let served = cell.served_candidate();
+            match cell.served_gain().filter(|_| served != Candidate::Builtin) {
+                Some(gain) => {
+                    let digits =
+                        if gain.point >= 9.95 { format!("{:.0}", gain.point) } else { format!("{:.2}", gain.point) };
+                    let note = format!("{}: {} by {}", cell.cell, facts::ratio(gain), self.name(served));
+                    (Fill::Ratio(gain.point), vec![digits], note + &self.times(cell))
+                }
+                None => {
+                    let note = format!("{}: the builtin stays", cell.cell);
+                    (Fill::Ratio(1.0), vec!["1".to_owned()], note + &self.times(cell))
+                }
+            }
+        });
+        map.picture().fragment()
+    }
+
+    /// The times of the builtin and of the best other.
+    fn times(&self, cell: &CellFinding) -> String {
+        let say = |time: Estimate| Seconds(time.point).to_string();
+        let builtin =
+            cell.point(Candidate::Builtin).map_or(String::new(), |point| format!("; builtin {}", say(point.time)));
+        let best = facts::best_rival(cell).map_or(String::new(), |point| {
+            format!(
+                ", fastest other {} {}",
+                name(self.findings, self.collective, point.candidate.choice()),
+                say(point.time)
+            )
+        });
+        builtin + &best
+    }
+
+    fn candidates(&self) -> BTreeSet<Candidate> {
+        self.cells.iter().flat_map(|cell| &cell.points).map(|point| point.candidate).collect()
+    }
+
+    /// The coloured candidates, and how many pale ones there are.
+    fn legend(&self) -> (Vec<Entry>, usize) {
+        let candidates = self.candidates();
+        let mut entries: Vec<(usize, Entry)> = Vec::new();
+        let mut pale = 0;
+        for candidate in candidates {
+            let stroke = self.palette.stroke(candidate);
+            let place = match stroke {
+                Stroke::Builtin => 0,
+                Stroke::Series(number) => number + 1,
+                Stroke::Muted => {
+                    pale += 1;
+                    usize::MAX
+                }
+            };
+            entries.push((place, Entry { class: stroke.class(), name: self.name(candidate) }));
+        }
+        entries.sort_by(|a, b| (a.0, &a.1.name).cmp(&(b.0, &b.1.name)));
+        (entries.into_iter().map(|(_, entry)| entry).collect(), pale)
+    }
+
+    /// Lines over whatever `x` gives, of the cells that it gives something for.
+    fn lines(&self, x: impl Fn(&CellFinding) -> Option<u64>) -> Vec<Line> {
+        let mut points: BTreeMap<Candidate, Vec<Point>> = BTreeMap::new();
+        for cell in self.cells {
+            let Some(x) = x(cell) else { continue };
+            for point in &cell.points {
+                points.entry(point.candidate).or_default().push(Point { x, time: point.time });
+            }
+        }
+        let mut lines: Vec<Line> = points
+            .into_iter()
+            .map(|(candidate, mut points)| {
+                points.sort_by_key(|point| point.x);
+                Line { name: self.name(candidate), stroke: self.palette.stroke(candidate), points }
+            })
+            .collect();
+        lines.sort_by_key(|line| match line.stroke {
+            Stroke::Muted => 0,
+            Stroke::Builtin => 1,
+            Stroke::Series(number) => 1000 - number,
+        });
+        lines
+    }
+
+    /// The times that all plots of the collective show, so that they can be compared.
+    fn times_shown(&self) -> Option<(f64, f64)> {
+        let points = self.cells.iter().flat_map(|cell| &cell.points).map(|point| point.time.point);
+        let times = points.filter(|time| *time > 0.0 && time.is_finite());
+        let (low, high) = times.fold((f64::INFINITY, 0.0f64), |(low, high), time| (low.min(time), high.max(time)));
+        (low <= high).then_some((low, high))
+    }
+
+    fn over_sizes(&self) -> Vec<Figure> {
+        let (ranks, sizes) = self.grid();
+        if !self.collective.has_sizes() || sizes.len() < 2 {
+            return Vec::new();
+        }
+        let figure = |ranks: &Ranks| {
+            let lines = self.lines(|cell| (cell.cell.ranks == *ranks).then_some(cell.cell.bytes.0));
+            let crossovers = self
+                .findings
+                .crossovers
+                .iter()
+                .filter(|crossover| crossover.collective == self.collective && crossover.ranks == *ranks);
+            let marks = crossovers.map(|crossover| {
+                let [_, _, below, at, above, _, certain] = facts::crossover_row(self.findings, crossover);
+                let certain = if certain == "-" { String::new() } else { format!(" (certain: {certain})") };
+                Mark {
+                    at: crossover.at.0,
+                    interval: crossover.interval.map(|(from, to)| (from.0, to.0)),
+                    note: format!("from {at} on {above} instead of {below}{certain}"),
+                }
+            });
+            let caption = format!("{ranks} ranks{}", self.place(*ranks));
+            let description =
+                format!("Time of {} on {caption} over message size, one line per candidate.", self.collective);
+            let curves = Curves {
+                lines,
+                marks: marks.collect(),
+                times: self.times_shown(),
+                size: PLOT,
+                ..Curves::new(&description, X::MessageBytes)
+            };
+            Figure { caption, svg: curves.picture().fragment() }
+        };
+        ranks.iter().map(figure).collect()
+    }
+
+    fn place(&self, ranks: Ranks) -> String {
+        self.findings.placement.nodes.get(&ranks).map_or(String::new(), |nodes| format!(" on {nodes}"))
+    }
+
+    fn over_ranks(&self) -> Vec<Figure> {
+        let (ranks, sizes) = (self.grid().0, self.common_sizes());
+        if ranks.len() < 2 || sizes.is_empty() {
+            return Vec::new();
+        }
+        let last = sizes.len() - 1;
+        let chosen: BTreeSet<usize> = if last == 0 {
+            BTreeSet::from([0])
+        } else {
+            (0..CHOSEN_SIZES).map(|place| (place * last).div_ceil(CHOSEN_SIZES - 1)).collect()
+        };
+        let figure = |place: usize| {
+            let bytes = sizes[place];
+            let lines = self.lines(|cell| (cell.cell.bytes == bytes).then_some(u64::from(cell.cell.ranks.0)));
+            let caption = if self.collective.has_sizes() {
+                X::MessageBytes.value(bytes.0)
+            } else {
+                "all communicator sizes".to_owned()
+            };
+            let description =
+                format!("Time of {} at {caption} over communicator size, one line per candidate.", self.collective);
+            let curves = Curves { lines, size: PLOT, ..Curves::new(&description, X::Ranks) };
+            Figure { caption, svg: curves.picture().fragment() }
+        };
+        chosen.into_iter().map(figure).collect()
+    }
+}

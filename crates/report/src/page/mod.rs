@@ -1,0 +1,118 @@
+//! The report as one page: everything in it, nothing fetched.
+//!
+//! Pictures and tables are complete without the script; it adds numbers at the pointer, highlights candidates, and opens
+//! folded parts for printing where the browser does not. Numbers of curves are read back from their paths, so that no
+//! number is in the page twice. Collectives are folded, and a browser lays out what is unfolded only.
+
+mod collective;
+mod overview;
+mod palette;
+mod validation;
+
+use askama::Template;
+use collrules_record::findings::Findings;
+
+use crate::Context;
+use crate::facts;
+use crate::plot;
+use collective::CollectiveView;
+use overview::{Figure, GainRow};
+use validation::ValidationView;
+
+/// Filters of the templates.
+#[allow(unreachable_pub, reason = "what the macro makes is public")]
+mod filters {
+    use askama::filters::Safe;
+
+    /// A sentence; what stands between backquotes is code.
+    #[askama::filter_fn]
+    pub(super) fn prose(text: &str, _: &dyn askama::Values) -> askama::Result<Safe<String>> {
+        Ok(Safe(super::prose(text)))
+    }
+}
+
+/// A sentence as markup; what stands between backquotes is code.
+fn prose(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        // A lonely backquote is one.
+        return plot::escape(text);
+    }
+    let mark = |(place, part): (usize, &&str)| match place % 2 {
+        0 => plot::escape(part),
+        _ => format!("<code>{}</code>", plot::escape(part)),
+    };
+    parts.iter().enumerate().map(mark).collect()
+}
+
+/// The page.
+#[derive(Template)]
+#[template(path = "page.html")]
+struct Page<'a> {
+    frame: Frame,
+    findings: &'a Findings,
+    headline: String,
+    figures: Vec<Figure>,
+    gains: Vec<GainRow>,
+    switch_on: &'a [String],
+    proof: &'a [String],
+    validation: Option<ValidationView>,
+    assumptions: Vec<String>,
+    collectives: Vec<CollectiveView>,
+    disqualified: Vec<[String; 3]>,
+    method: Vec<String>,
+    placement: Vec<[String; 3]>,
+    provenance: Vec<(String, String)>,
+}
+
+/// What every page has.
+pub(crate) struct Frame {
+    pub(crate) title: String,
+    pub(crate) tool: String,
+    pub(crate) style: &'static str,
+    pub(crate) plot_style: &'static str,
+    pub(crate) script: &'static str,
+}
+
+impl Frame {
+    /// The frame of a page with this title, written by this program.
+    pub(crate) fn new(title: String, tool: &str) -> Self {
+        Self {
+            title,
+            tool: tool.to_owned(),
+            style: include_str!("page.css"),
+            plot_style: plot::STYLE,
+            script: include_str!("page.js"),
+        }
+    }
+}
+
+/// How many collectives are unfolded from the start.
+const UNFOLDED: usize = 3;
+
+/// The report as a page of HTML that needs no other file.
+pub fn page(findings: &Findings, context: &Context<'_>) -> String {
+    let groups = || findings.cells.chunk_by(|a, b| a.cell.collective == b.cell.collective);
+    let few = groups().count() <= UNFOLDED;
+    let page = Page {
+        frame: Frame::new(format!("collrules: {}", findings.source), &context.tool),
+        findings,
+        headline: overview::headline(findings),
+        figures: overview::figures(findings, context),
+        gains: overview::gains(findings),
+        switch_on: &context.switch_on,
+        proof: &context.proof,
+        validation: context.validation.map(|validation| ValidationView::new(findings, validation)),
+        assumptions: facts::assumptions(findings),
+        collectives: groups()
+            .enumerate()
+            .map(|(n, cells)| CollectiveView::new(findings, cells, few || n == 0))
+            .collect(),
+        disqualified: facts::disqualified(findings),
+        method: facts::method(findings),
+        placement: facts::placement(findings),
+        provenance: context.manifest.map(facts::provenance).unwrap_or_default(),
+    };
+    // Writing to a string cannot fail, and nothing in the template can.
+    page.render().unwrap_or_default()
+}

@@ -1,0 +1,60 @@
+//! Which candidate has which colour: the same in every picture of a collective.
+
+use std::collections::BTreeMap;
+
+use collrules_record::Candidate;
+use collrules_record::findings::{CellFinding, Verdict};
+
+use crate::plot::{COLOURS, Fill, Stroke};
+
+/// The colours of a collective's candidates.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Palette {
+    /// Those with a colour, the one that serves most cells first.
+    coloured: Vec<Candidate>,
+}
+
+/// How many candidates that win nowhere get a colour as well, so that few lines are pale.
+const RUNNERS_UP: usize = 3;
+
+impl Palette {
+    /// Candidates that serve, or were found better, have colours, twice as many as there are at most; so have the next best
+    /// while there are few.
+    pub(super) fn of(cells: &[CellFinding]) -> Self {
+        // Cells served, cells won, cells in which it is the fastest.
+        let mut merits: BTreeMap<Candidate, (usize, usize, usize)> = BTreeMap::new();
+        for cell in cells {
+            merits.entry(cell.served_candidate()).or_default().0 += 1;
+            if let Verdict::Replace { candidate, .. } = &cell.verdict {
+                merits.entry(*candidate).or_default().1 += 1;
+            }
+            let fastest = cell.points.iter().min_by(|a, b| a.time.point.total_cmp(&b.time.point));
+            if let Some(fastest) = fastest {
+                merits.entry(fastest.candidate).or_default().2 += 1;
+            }
+        }
+        merits.remove(&Candidate::Builtin);
+        let mut ranked: Vec<_> = merits.into_iter().collect();
+        ranked.sort_by_key(|(candidate, merit)| (std::cmp::Reverse(*merit), *candidate));
+        let winners = ranked.iter().filter(|(_, (served, won, _))| served + won > 0).count();
+        let kept = winners.clamp(RUNNERS_UP, 2 * COLOURS);
+        Self { coloured: ranked.into_iter().take(kept).map(|(candidate, _)| candidate).collect() }
+    }
+
+    fn place(&self, candidate: Candidate) -> Option<usize> {
+        self.coloured.iter().position(|known| *known == candidate)
+    }
+
+    /// How its line is drawn.
+    pub(super) fn stroke(&self, candidate: Candidate) -> Stroke {
+        match candidate {
+            Candidate::Builtin => Stroke::Builtin,
+            other => self.place(other).map_or(Stroke::Muted, Stroke::Series),
+        }
+    }
+
+    /// The colour of its tiles.
+    pub(super) fn fill(&self, candidate: Candidate) -> Fill {
+        self.place(candidate).map_or(Fill::Builtin, Fill::Series)
+    }
+}

@@ -1,0 +1,204 @@
+//! Every point with its estimates and what was decided, for programs: `report.csv` and `report.json`.
+
+use std::io;
+
+use collrules_record::findings::{CellFinding, Findings, PointFinding, Verdict};
+use collrules_record::manifest::FormatVersion;
+use collrules_record::validation::Validation;
+use serde::Serialize;
+
+use crate::Context;
+use crate::facts;
+use crate::summary::{Expectation, candidate_name, expectations};
+
+/// The version of both formats that this version writes.
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+/// One point. Times are in seconds; gains are builtin time over candidate time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The collective.
+    pub collective: String,
+    /// The communicator size.
+    pub comm_size: u32,
+    /// The message bytes that the caller passes.
+    pub message_bytes: u64,
+    /// What Open MPI's rule lookup sees.
+    pub lookup_bytes: u64,
+    /// The candidate as other files name it.
+    pub candidate: String,
+    /// The candidate in words.
+    pub name: String,
+    /// The median time, and its interval where there is one.
+    pub time_s: f64,
+    /// Lower end.
+    pub time_low_s: Option<f64>,
+    /// Upper end.
+    pub time_high_s: Option<f64>,
+    /// Timings behind it.
+    pub samples: usize,
+    /// The gain over the builtin; missing for the builtin.
+    pub gain: Option<f64>,
+    /// Lower end.
+    pub gain_low: Option<f64>,
+    /// Upper end.
+    pub gain_high: Option<f64>,
+    /// The gain to expect, with what chance adds taken out.
+    pub expected_gain: Option<f64>,
+    /// The q value of the test.
+    pub q_value: Option<f64>,
+    /// Whether the verdict on the cell is for this candidate.
+    pub winner: bool,
+    /// Whether rules and settings give this candidate.
+    pub served: bool,
+    /// The verdict on the cell, in words.
+    pub verdict: String,
+}
+
+/// All points, in the order of the findings.
+pub fn rows(findings: &Findings) -> Vec<Row> {
+    findings.cells.iter().flat_map(|cell| cell.points.iter().map(move |point| row(findings, cell, point))).collect()
+}
+
+fn row(findings: &Findings, cell: &CellFinding, point: &PointFinding) -> Row {
+    let PointFinding { candidate, time, gain, expected, q_value, .. } = *point;
+    let winner = match &cell.verdict {
+        Verdict::Replace { candidate: better, .. } => *better == candidate,
+        Verdict::Keep { .. } => candidate == collrules_record::Candidate::Builtin,
+    };
+    Row {
+        collective: cell.cell.collective.to_string(),
+        comm_size: cell.cell.ranks.0,
+        message_bytes: cell.cell.bytes.0,
+        lookup_bytes: cell.cell.lookup_bytes(findings.release),
+        candidate: candidate.to_string(),
+        name: candidate_name(findings, cell.cell.collective, candidate),
+        time_s: time.point,
+        time_low_s: time.low,
+        time_high_s: time.high,
+        samples: time.samples,
+        gain: gain.map(|gain| gain.point),
+        gain_low: gain.and_then(|gain| gain.low),
+        gain_high: gain.and_then(|gain| gain.high),
+        expected_gain: expected,
+        q_value,
+        winner,
+        served: cell.served_candidate() == candidate,
+        verdict: facts::verdict(findings, cell),
+    }
+}
+
+/// All points as CSV, with a head.
+pub fn csv(findings: &Findings) -> io::Result<String> {
+    of_rows(rows(findings))
+}
+
+/// Rows as CSV, with a head.
+pub(crate) fn of_rows(rows: impl IntoIterator<Item = impl Serialize>) -> io::Result<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(row).map_err(io::Error::other)?;
+    }
+    let bytes = writer.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
+    String::from_utf8(bytes).map_err(io::Error::other)
+}
+
+/// The report for programs.
+#[derive(Serialize)]
+struct Report<'a> {
+    format: FormatVersion,
+    tool: &'a str,
+    source: &'a str,
+    release: String,
+    statistic: collrules_record::findings::Statistic,
+    criteria: collrules_record::findings::Criteria,
+    rules: usize,
+    gain: f64,
+    expectations: Vec<Expected>,
+    switch_on: &'a [String],
+    shown: &'a [String],
+    remarks: &'a [String],
+    assumptions: Vec<String>,
+    points: Vec<Row>,
+    crossovers: &'a [collrules_record::findings::Crossover],
+    disqualified: Vec<Disqualified>,
+    validation: Option<&'a Validation>,
+    provenance: Vec<Fact>,
+}
+
+#[derive(Serialize)]
+struct Expected {
+    collective: String,
+    cells: usize,
+    served: usize,
+    improved: usize,
+    gain: f64,
+    gain_at_lower_ends: Option<f64>,
+    least: f64,
+    most: f64,
+}
+
+#[derive(Serialize)]
+struct Disqualified {
+    collective: String,
+    comm_size: u32,
+    message_bytes: u64,
+    candidate: String,
+    why: String,
+}
+
+#[derive(Serialize)]
+struct Fact {
+    what: String,
+    value: String,
+}
+
+impl From<&Expectation> for Expected {
+    fn from(one: &Expectation) -> Self {
+        Self {
+            collective: one.collective.to_string(),
+            cells: one.cells,
+            served: one.served,
+            improved: one.improved,
+            gain: one.overall.mean,
+            gain_at_lower_ends: one.overall.cautious,
+            least: one.overall.least,
+            most: one.overall.most,
+        }
+    }
+}
+
+/// The report as JSON, indented.
+pub fn json(findings: &Findings, context: &Context<'_>) -> serde_json::Result<String> {
+    let disqualified = findings.cells.iter().flat_map(|cell| {
+        cell.disqualified.iter().map(|(candidate, why)| Disqualified {
+            collective: cell.cell.collective.to_string(),
+            comm_size: cell.cell.ranks.0,
+            message_bytes: cell.cell.bytes.0,
+            candidate: candidate.to_string(),
+            why: why.clone(),
+        })
+    });
+    let facts = context.manifest.map(facts::provenance).unwrap_or_default();
+    let report = Report {
+        format: FORMAT,
+        tool: &context.tool,
+        source: &findings.source,
+        release: findings.release.to_string(),
+        statistic: findings.statistic,
+        criteria: findings.criteria,
+        rules: findings.table.rules(),
+        gain: findings.tree.gain,
+        expectations: expectations(findings).iter().map(Expected::from).collect(),
+        switch_on: &context.switch_on,
+        shown: &context.proof,
+        remarks: &findings.remarks,
+        assumptions: facts::assumptions(findings),
+        points: rows(findings),
+        crossovers: &findings.crossovers,
+        disqualified: disqualified.collect(),
+        validation: context.validation,
+        provenance: facts.into_iter().map(|(what, value)| Fact { what, value }).collect(),
+    };
+    Ok(serde_json::to_string_pretty(&report)? + "\n")
+}

@@ -1,0 +1,52 @@
+//! `collrules report`, as options.
+
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "`tune` and `analyze` write report.html and report.md by themselves; this writes them again, or in other \
+formats."
+)]
+pub(crate) struct Report {
+    /// A run directory that holds findings, or a findings file
+    #[arg(value_name = "RUN|FINDINGS")]
+    pub(crate) input: PathBuf,
+    /// An earlier run: say what changed since, and whether its rules still suit
+    #[arg(long, value_name = "RUN|FINDINGS")]
+    pub(crate) compare: Option<PathBuf>,
+    /// How to write it [default: what the name behind --out ends with, else text]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<ReportFormat>,
+    /// The file to write, in place of what has that name [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// How a report is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For a terminal
+    Text,
+    /// A page with plots, in one file
+    Html,
+    /// Markdown
+    Md,
+    /// One row per point
+    Csv,
+    /// Everything, for programs
+    Json,
+}
+
+impl Report {
+    /// The format that is asked for.
+    pub(crate) fn wanted(&self) -> ReportFormat {
+        let ending = || self.out.as_ref()?.extension()?.to_str();
+        self.format.unwrap_or_else(|| match ending() {
+            Some("html" | "htm") => ReportFormat::Html,
+            Some("md") => ReportFormat::Md,
+            Some("csv") => ReportFormat::Csv,
+            Some("json") => ReportFormat::Json,
+            _ => ReportFormat::Text,
+        })
+    }
+}

@@ -1,0 +1,346 @@
+//! The report as a page, as a real browser shows it, and in the other formats.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use collrules_record::findings::CellFinding;
+use collrules_record::units::{Bytes, Seconds};
+use collrules_record::validation::{Criteria, FORMAT, Outcome, Round, ValidatedCell, Validation};
+use collrules_record::{Candidate, Estimate};
+
+use crate::large;
+use crate::support::{Ran, bounded, collrules, data, findings, skip};
+
+/// A browser that shows pages without a screen; says so where there is none, which continuous integration does not accept.
+fn browser() -> Option<PathBuf> {
+    let names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
+    let found = names
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success()));
+    if found.is_none() {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "a browser is to be tested with: scripts/setup-browser.sh installs one"
+        );
+        skip("no Chromium found to open pages with");
+    }
+    found.map(PathBuf::from)
+}
+
+/// A page opened in the browser.
+struct Shown {
+    /// What is left of the page after its scripts ran; empty for pictures.
+    dom: String,
+    /// Whatever the browser said, the page's console included.
+    said: String,
+    /// Every request that the browser made.
+    requests: Vec<String>,
+}
+
+fn show(browser: &Path, page: &Path, options: &[&str]) -> Shown {
+    let scratch = tempfile::tempdir().unwrap();
+    let log = scratch.path().join("net.json");
+    let mut command = Command::new("timeout");
+    command.arg("120").arg(browser).args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]);
+    command.args(["--enable-logging=stderr", "--log-level=0", "--disable-background-networking", "--no-first-run"]);
+    command.arg(format!("--user-data-dir={}", scratch.path().join("profile").display()));
+    command.arg(format!("--log-net-log={}", log.display())).args(options);
+    let output = command.arg(format!("file://{}", page.display())).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let log = fs::read_to_string(log).unwrap();
+    let urls = log.split("\"url\":\"").skip(1).filter_map(|rest| rest.split('"').next());
+    Shown {
+        dom: String::from_utf8_lossy(&output.stdout).into_owned(),
+        said: String::from_utf8_lossy(&output.stderr).into_owned(),
+        requests: urls
+            .filter(|url| !url.starts_with("data:") && !url.starts_with("file:"))
+            .map(str::to_owned)
+            .collect(),
+    }
+}
+
+impl Shown {
+    /// Fails if the page had anything to complain about or asked anybody for anything.
+    #[track_caller]
+    fn is_clean(&self) -> &Self {
+        assert!(!self.said.contains("CONSOLE"), "{}", self.said);
+        assert!(self.requests.is_empty(), "{:?}", self.requests);
+        self
+    }
+}
+
+/// A copy of a page with a script at its end.
+fn with_script(page: &Path, script: &str) -> PathBuf {
+    let text = fs::read_to_string(page).unwrap();
+    let changed = page.with_extension("probe.html");
+    fs::write(&changed, text.replace("</body>", &format!("<script>{script}</script></body>"))).unwrap();
+    changed
+}
+
+fn tuned(scratch: &Path) -> PathBuf {
+    let out = scratch.join("run");
+    collrules("tune --simulate --np 2,4,8 --ops bcast,scatter,barrier --refine 1 --out", &out).exits(0);
+    out
+}
+
+/// The checks of a page are worth nothing if the browser keeps its complaints and requests to itself.
+#[test]
+fn complaints_and_requests_are_heard() {
+    let Some(browser) = browser() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let page = scratch.path().join("page.html");
+    let script = "console.error('wrong');fetch('http://collrules.invalid/asked').catch(function(){})";
+    fs::write(&page, format!("<!doctype html><script>{script}</script>")).unwrap();
+    let shown = show(&browser, &page, &["--dump-dom"]);
+    assert!(shown.said.contains("CONSOLE") && shown.said.contains("wrong"), "{}", shown.said);
+    assert!(shown.requests.iter().any(|url| url.contains("collrules.invalid")), "{:?}", shown.requests);
+}
+
+#[test]
+fn a_browser_shows_the_page_without_a_complaint_and_without_a_network() {
+    let Some(browser) = browser() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let run = tuned(scratch.path());
+    let page = run.join("report.html");
+    let shown = show(&browser, &page, &["--dump-dom"]);
+    shown.is_clean();
+    for section in ["gains", "on", "know", "method", "origin", "c-bcast", "c-scatter", "c-barrier"] {
+        assert!(shown.dom.contains(&format!("id=\"{section}\"")), "{section}");
+    }
+    for part in ["Who wins", "Gain under the rules", "Over message size", "Over communicator size", "Crossovers"] {
+        assert!(shown.dom.contains(part), "{part}");
+    }
+    for part in ["Decision tree", "What is assumed", "Disqualified candidates", "Where the numbers come from"] {
+        assert!(shown.dom.contains(part), "{part}");
+    }
+
+    let picture = |name: &str, options: &[&str]| {
+        let file = scratch.path().join(name);
+        let mut all = vec![format!("--screenshot={}", file.display()), "--window-size=1200,2400".to_owned()];
+        all.extend(options.iter().map(|option| (*option).to_owned()));
+        show(&browser, &page, &all.iter().map(String::as_str).collect::<Vec<_>>()).is_clean();
+        fs::read(file).unwrap()
+    };
+    let light = picture("light.png", &[]);
+    let dark = picture("dark.png", &["--blink-settings=preferredColorScheme=0"]);
+    let narrow = picture("narrow.png", &["--window-size=400,2400"]);
+    for picture in [&light, &dark, &narrow] {
+        assert!(picture.starts_with(b"\x89PNG") && picture.len() > 50_000, "{} bytes", picture.len());
+    }
+    assert_ne!(light, dark);
+
+    // Folded parts are printed as well.
+    let pdf = scratch.path().join("page.pdf");
+    show(&browser, &page, &[&format!("--print-to-pdf={}", pdf.display())]).is_clean();
+    let text = fs::read(pdf).unwrap();
+    let pages =
+        text.windows(11).filter(|window| window.starts_with(b"/Type /Page") && window != b"/Type /Pages").count();
+    assert!(pages > 5, "{pages} pages");
+}
+
+/// What the script shows at a point has to be what was measured, though it reads it from the drawing.
+#[test]
+fn the_numbers_at_the_pointer_are_those_of_the_findings() {
+    let Some(browser) = browser() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let run = tuned(scratch.path());
+    // The first step chooses the builtin's first point, the second goes one size on.
+    let script = "var svg=document.querySelector('#c-bcast svg[data-kind=bytes]');\
+        for(var i=0;i<4;i++)svg.dispatchEvent(new KeyboardEvent('keydown',{key:'ArrowRight'}));";
+    let shown = show(&browser, &with_script(&run.join("report.html"), script), &["--dump-dom"]);
+    shown.is_clean();
+    let tip = shown.dom.split("id=\"tip\"").nth(1).unwrap();
+    let findings = findings(&run);
+    let is_wanted = |cell: &&CellFinding| {
+        cell.cell.collective.name() == "bcast" && cell.cell.ranks.0 == 2 && cell.cell.bytes == Bytes(8)
+    };
+    let time = findings.cells.iter().find(is_wanted).unwrap().point(Candidate::Builtin).unwrap().time;
+    let said = tip.split("8\u{202f}B: ").nth(1).unwrap_or_else(|| panic!("{}", &tip[..400]));
+    let read: Vec<Seconds> = said
+        .split(['(', ')', '<'])
+        .next()
+        .into_iter()
+        .chain(
+            said.split('(')
+                .nth(1)
+                .and_then(|rest| rest.split(')').next())
+                .into_iter()
+                .flat_map(|rest| rest.split(" to ")),
+        )
+        .map(|text| text.replace('\u{202f}', "").trim().parse().unwrap())
+        .collect();
+    for (read, real) in read.iter().zip([Some(time.point), time.low, time.high]) {
+        let real = real.unwrap();
+        assert!((read.0 / real - 1.0).abs() < 6e-3, "{read} instead of {}", Seconds(real));
+    }
+    assert_eq!(read.len(), 3, "{said}");
+}
+
+/// Names of files and messages of failures come from outside; none of them becomes markup.
+#[test]
+fn hostile_text_stays_text() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = tuned(scratch.path());
+    let hostile = "<img src=x onerror=alert(1)>\"'&`|";
+    let mut findings = findings(&run);
+    findings.source = hostile.to_owned();
+    findings.remarks.push(hostile.to_owned());
+    findings.cells[0].disqualified.push((Candidate::Builtin, hostile.to_owned()));
+    let place = scratch.path().join("findings.json");
+    fs::write(&place, serde_json::to_string(&findings).unwrap()).unwrap();
+    let page = scratch.path().join("page.html");
+    let mut command = bounded();
+    command.arg("report").arg(&place).arg("--out").arg(&page);
+    Ran::from(command.output().unwrap()).exits(0);
+    let text = fs::read_to_string(&page).unwrap();
+    assert!(!text.contains("<img"), "escaped");
+    assert!(text.contains("&lt;img src=x") || text.contains("&#60;img src=x"), "and there");
+    let markdown = collrules("report --format md", &place).exits(0).stdout;
+    assert!(!markdown.lines().any(|line| line.starts_with('|') && line.contains("<img")), "tables hold no markup");
+    if let Some(browser) = browser() {
+        let shown = show(&browser, &page, &["--dump-dom"]);
+        assert!(!shown.is_clean().dom.contains("<img"));
+    }
+}
+
+/// A file with a cell that got slower, was given back, and compared again.
+#[test]
+fn a_validation_is_shown_before_and_after_the_repair() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = tuned(scratch.path());
+    let findings = findings(&run);
+    let estimate =
+        |point| Estimate { point, low: Some(0.97 * point), high: Some(1.04 * point), level: 0.95, samples: 4 };
+    let cells = |bad: bool| -> Vec<ValidatedCell> {
+        let cell = |(place, cell): (usize, &CellFinding)| {
+            let (speedup, verdict) = match place {
+                0 if bad => (0.8, Outcome::Slower),
+                0 => (1.0, Outcome::Same),
+                place if place % 3 == 0 => (1.5, Outcome::Faster),
+                _ => (1.01, Outcome::Same),
+            };
+            ValidatedCell {
+                cell: cell.cell,
+                tuned: place % 5 > 0,
+                served: cell.served,
+                without: estimate(1e-5 * speedup),
+                with: estimate(1e-5),
+                speedup: estimate(speedup),
+                q_value: Some(0.01),
+                verdict,
+            }
+        };
+        findings.cells.iter().enumerate().map(cell).collect()
+    };
+    let repaired = findings.cells[0].cell;
+    let validation = Validation {
+        format: FORMAT,
+        rules: "rules.conf".to_owned(),
+        version: "5.0.11".parse().unwrap(),
+        settings: Default::default(),
+        criteria: Criteria { min_difference: 0.03, error_rate: 0.05, level: 0.95 },
+        rounds: vec![
+            Round { pairs: 4, cells: cells(true), repaired: vec![repaired] },
+            Round { pairs: 4, cells: cells(false), repaired: Vec::new() },
+        ],
+    };
+    fs::write(run.join("validation.json"), serde_json::to_string(&validation).unwrap()).unwrap();
+    let markdown = collrules("report --format md", &run).exits(0).stdout;
+    let count = findings.cells.len();
+    for part in [
+        "## What fresh launches showed",
+        "1 cell had become slower and was given back to the builtin",
+        &format!("| as decided | 4 | {count} |"),
+        &format!("| after the repair | 4 | {count} |"),
+        "0.80x (0.78x .. 0.83x) | slower, given back to the builtin |",
+    ] {
+        assert!(markdown.contains(part), "{part} in {markdown}");
+    }
+    let page = collrules("report --format html", &run).exits(0).stdout;
+    assert!(page.contains("id=\"validation\"") && page.contains("slower in validation"));
+    assert!(page.contains(&format!(">0 of {count}<")), "the last comparison counts");
+    let json: serde_json::Value =
+        serde_json::from_str(&collrules("report --format json", &run).exits(0).stdout).unwrap();
+    assert_eq!(json["validation"]["rounds"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn every_format_has_every_point() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = tuned(scratch.path());
+    let findings = findings(&run);
+    let points: usize = findings.cells.iter().map(|cell| cell.points.len()).sum();
+    let csv = collrules("report --format csv", &run).exits(0).stdout;
+    assert_eq!(csv.lines().count(), points + 1);
+    let head = csv.lines().next().unwrap();
+    assert!(head.starts_with("collective,comm_size,message_bytes,lookup_bytes,candidate,name,time_s,"), "{head}");
+    let json: serde_json::Value =
+        serde_json::from_str(&collrules("report --format json", &run).exits(0).stdout).unwrap();
+    assert_eq!(json["points"].as_array().unwrap().len(), points);
+    assert_eq!(json["gain"].as_f64().unwrap(), findings.tree.gain);
+    assert_eq!(json["rules"].as_u64().unwrap() as usize, findings.table.rules());
+    assert_eq!(json["format"]["major"], 1);
+    let served = json["points"].as_array().unwrap().iter().filter(|point| point["served"] == true).count();
+    assert_eq!(served, findings.cells.len(), "one candidate serves each cell");
+
+    // What tune wrote can be written again, whole.
+    let again = scratch.path().join("again.html");
+    let mut command = bounded();
+    command.arg("report").arg(&run).arg("--out").arg(&again);
+    Ran::from(command.output().unwrap()).exits(0);
+    assert_eq!(fs::read_to_string(&again).unwrap(), fs::read_to_string(run.join("report.html")).unwrap());
+    assert_eq!(
+        collrules("report --format md", &run).exits(0).stdout,
+        fs::read_to_string(run.join("report.md")).unwrap()
+    );
+    collrules("report", &run).exits(0).says("Expected gain over the builtin");
+    collrules("report", scratch.path()).exits(3).complains("findings.json");
+}
+
+/// 14 collectives, 10 communicator sizes, 21 message sizes and 15 candidates.
+#[test]
+fn a_large_run_makes_a_page_of_a_few_megabytes() {
+    let scratch = tempfile::tempdir().unwrap();
+    let place = scratch.path().join("findings.json");
+    let findings = large::findings();
+    let points: usize = findings.cells.iter().map(|cell| cell.points.len()).sum();
+    assert_eq!((findings.cells.len(), points), (13 * 210 + 10, (13 * 210 + 10) * 15));
+    fs::write(&place, serde_json::to_string(&findings).unwrap()).unwrap();
+    let page = scratch.path().join("large.html");
+    let mut command = bounded();
+    command.arg("report").arg(&place).arg("--out").arg(&page);
+    Ran::from(command.output().unwrap()).exits(0);
+    let size = fs::metadata(&page).unwrap().len();
+    assert!((1_000_000..5_000_000).contains(&size), "{size} bytes");
+    let Some(browser) = browser() else { return };
+    // How long it takes is printed and decides nothing: machines differ, and this one does other things as well.
+    let script = "addEventListener('load',function(){requestAnimationFrame(function(){setTimeout(function(){\
+        document.documentElement.dataset.opened=Math.round(performance.now())},0)})})";
+    let shown = show(&browser, &with_script(&page, script), &["--dump-dom", "--virtual-time-budget=20000"]);
+    shown.is_clean();
+    let opened = shown.dom.split("data-opened=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let _ = writeln!(std::io::stderr(), "{size} bytes, painted after {} ms", opened.unwrap_or("?"));
+    assert_eq!(shown.dom.matches("class=\"collective\"").count(), 14);
+}
+
+#[test]
+fn a_table_gets_a_page_as_well() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("epyc");
+    let mut command = bounded();
+    command.arg("analyze").arg(data("epyc-two-nodes-osu.csv")).args(["--release", "4.1", "--quiet", "--out"]).arg(&out);
+    Ran::from(command.output().unwrap()).exits(0);
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(
+        page.contains("mean over calls and ranks") && page.contains("too few for intervals"),
+        "says what a time is"
+    );
+    assert!(page.contains("The timings were not taken by collrules"));
+    let again = collrules("report --format html", &out).exits(0).stdout;
+    assert_eq!(again, page);
+    if let Some(browser) = browser() {
+        show(&browser, &out.join("report.html"), &["--dump-dom"]).is_clean();
+    }
+}
