@@ -8,6 +8,7 @@ mod check;
 mod collectives;
 mod files;
 mod import;
+mod output;
 mod replay;
 mod simulated;
 mod support;
