@@ -6,6 +6,7 @@ mod analyze;
 mod bad_input;
 mod check;
 mod collectives;
+mod examples;
 mod files;
 mod import;
 mod output;
