@@ -6,12 +6,14 @@
 //! | [`terminal`] | aligned tables for a terminal |
 //! | [`markdown`] | the report file |
 //! | [`osu`] | benchmark tables with OSU's columns |
+//! | [`plot`] | curves and heatmaps as SVG |
 //! | [`notes`] | the comments of the rules file |
 //! | [`tree`] | the decision tree with its evidence, as text and as a drawing |
 
 pub mod markdown;
 pub mod notes;
 pub mod osu;
+pub mod plot;
 pub mod summary;
 pub mod terminal;
 pub mod tree;

@@ -1,0 +1,190 @@
+//! What plotters draws on: elements of SVG, with classes for colours and few bytes for paths.
+
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::rc::Rc;
+
+use plotters_backend::text_anchor::{HPos, VPos};
+use plotters_backend::{
+    BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind as Failure,
+};
+
+use super::ink::Ink;
+use super::picture::escape;
+
+/// Units per pixel. Plotters has whole coordinates only; a hundredth of a pixel lets a script read numbers back from
+/// curves to four digits.
+pub(super) const SCALE: i32 = 100;
+/// The usual size of labels, in units.
+pub(super) const FONT: i32 = 11 * SCALE;
+
+type Drawn = Result<(), Failure<Infallible>>;
+
+/// A drawing that grows. Clones draw on the same sheet, so that groups can be opened between what plotters draws.
+#[derive(Clone)]
+pub(super) struct Canvas {
+    size: (u32, u32),
+    sheet: Rc<RefCell<Sheet>>,
+}
+
+#[derive(Default)]
+struct Sheet {
+    text: String,
+    /// The path that is not closed yet, and where its pen is.
+    path: Option<(Ink, BackendCoord)>,
+}
+
+impl Canvas {
+    /// An empty canvas of this size, in units.
+    pub(super) fn new(size: (u32, u32)) -> Self {
+        Self { size, sheet: Rc::default() }
+    }
+
+    /// Adds markup: the beginning or the end of a group, or an element that plotters does not know.
+    pub(super) fn markup(&self, text: &str) {
+        let mut sheet = self.sheet.borrow_mut();
+        sheet.close();
+        sheet.text.push_str(text);
+    }
+
+    /// Everything drawn so far.
+    pub(super) fn finish(&self) -> String {
+        let mut sheet = self.sheet.borrow_mut();
+        sheet.close();
+        std::mem::take(&mut sheet.text)
+    }
+}
+
+impl Sheet {
+    fn close(&mut self) {
+        if self.path.take().is_some() {
+            self.text.push_str("\"/>");
+        }
+    }
+
+    /// Puts the pen somewhere: goes on with the path at hand if it is of the same ink.
+    fn move_to(&mut self, ink: Ink, to: BackendCoord) {
+        match self.path {
+            Some((same, pen)) if same == ink => {
+                self.text.push('m');
+                self.pair(to.0 - pen.0, to.1 - pen.1);
+            }
+            _ => {
+                self.close();
+                let class = ink.class().map_or(String::new(), |class| format!(" class=\"{class}\""));
+                // Writing to a string cannot fail.
+                let _ = write!(self.text, "<path{class} d=\"M");
+                self.pair(to.0, to.1);
+            }
+        }
+        self.path = Some((ink, to));
+    }
+
+    /// Draws from the pen to somewhere; whole numbers, so that differences add up exactly.
+    fn line_to(&mut self, to: BackendCoord) {
+        let Some((ink, pen)) = self.path else { return };
+        let (x, y) = (to.0 - pen.0, to.1 - pen.1);
+        let _ = match (x, y) {
+            (_, 0) => write!(self.text, "h{x}"),
+            (0, _) => write!(self.text, "v{y}"),
+            _ => {
+                self.text.push('l');
+                self.pair(x, y);
+                Ok(())
+            }
+        };
+        self.path = Some((ink, to));
+    }
+
+    /// Two numbers; a minus sign separates by itself.
+    fn pair(&mut self, x: i32, y: i32) {
+        let _ = if y < 0 { write!(self.text, "{x}{y}") } else { write!(self.text, "{x} {y}") };
+    }
+}
+
+impl DrawingBackend for Canvas {
+    type ErrorType = Infallible;
+
+    fn get_size(&self) -> (u32, u32) {
+        self.size
+    }
+
+    fn ensure_prepared(&mut self) -> Drawn {
+        Ok(())
+    }
+
+    fn present(&mut self) -> Drawn {
+        Ok(())
+    }
+
+    fn draw_pixel(&mut self, point: BackendCoord, colour: BackendColor) -> Drawn {
+        self.draw_line(point, point, &colour)
+    }
+
+    fn draw_line<S: BackendStyle>(&mut self, from: BackendCoord, to: BackendCoord, style: &S) -> Drawn {
+        self.draw_path([from, to], style)
+    }
+
+    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> Drawn {
+        let ink = Ink::of(style.color());
+        let mut sheet = self.sheet.borrow_mut();
+        let mut points = path.into_iter();
+        let Some(first) = points.next().filter(|_| ink != Ink::Nothing) else { return Ok(()) };
+        sheet.move_to(ink, first);
+        points.for_each(|point| sheet.line_to(point));
+        Ok(())
+    }
+
+    fn draw_rect<S: BackendStyle>(&mut self, a: BackendCoord, b: BackendCoord, _: &S, _: bool) -> Drawn {
+        let (x, y, width, height) = (a.0.min(b.0), a.1.min(b.1), (a.0 - b.0).abs(), (a.1 - b.1).abs());
+        self.markup(&format!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"));
+        Ok(())
+    }
+
+    fn draw_text<T: BackendTextStyle>(&mut self, text: &str, style: &T, at: BackendCoord) -> Drawn {
+        let anchor = match style.anchor().h_pos {
+            HPos::Left => "",
+            HPos::Center => " text-anchor=\"middle\"",
+            HPos::Right => " text-anchor=\"end\"",
+        };
+        let below = match style.anchor().v_pos {
+            VPos::Top => 0.8,
+            VPos::Center => 0.36,
+            VPos::Bottom => 0.0,
+        };
+        let y = at.1 + (style.size() * below).round() as i32;
+        self.markup(&format!("<text x=\"{}\" y=\"{y}\"{anchor}>{}</text>", at.0, escape(text)));
+        Ok(())
+    }
+
+    fn estimate_text_size<T: BackendTextStyle>(
+        &self,
+        text: &str,
+        style: &T,
+    ) -> Result<(u32, u32), Failure<Infallible>> {
+        let size = style.size();
+        Ok(((text.chars().count() as f64 * size * 0.56).ceil() as u32, size.ceil() as u32))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plotters::style::ShapeStyle;
+
+    use super::*;
+
+    #[test]
+    fn strokes_of_one_ink_share_a_path_until_markup_comes() {
+        let mut canvas = Canvas::new((100, 100));
+        let style = |ink: Ink| -> ShapeStyle { ink.colour().into() };
+        canvas.draw_line((1, 2), (1, 9), &style(Ink::Grid)).expect("drawn");
+        canvas.draw_path([(5, 5), (15, 2), (20, 2)], &style(Ink::Grid)).expect("drawn");
+        canvas.draw_line((0, 0), (0, 0), &style(Ink::Interval)).expect("drawn");
+        canvas.markup("<g>");
+        assert_eq!(
+            canvas.finish(),
+            "<path class=\"grid\" d=\"M1 2v7m4-4l10-3h5\"/><path class=\"iv\" d=\"M0 0h0\"/><g>"
+        );
+    }
+}

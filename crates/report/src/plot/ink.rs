@@ -1,0 +1,49 @@
+//! What is drawn with what: a meaning that style sheets give a colour.
+
+use plotters::style::RGBColor;
+use plotters_backend::BackendColor;
+
+/// The meaning of a stroke, an area or a text. Plotters passes colours through; each stands for an ink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ink {
+    /// Labels.
+    Text,
+    /// The lines of the axes.
+    Axis,
+    /// Lines through labelled ticks.
+    Grid,
+    /// Lines between them.
+    Fine,
+    /// Whatever the group around it says.
+    Group,
+    /// The timings of a line, drawn as long as their intervals.
+    Interval,
+    /// Not drawn: for what plotters draws unasked.
+    Nothing,
+}
+
+const INKS: [Ink; 7] = [Ink::Text, Ink::Axis, Ink::Grid, Ink::Fine, Ink::Group, Ink::Interval, Ink::Nothing];
+
+impl Ink {
+    /// The colour that stands for it.
+    pub(super) fn colour(self) -> RGBColor {
+        let place = INKS.iter().position(|ink| *ink == self).unwrap_or_default();
+        RGBColor(u8::try_from(place).unwrap_or_default(), 0, 0)
+    }
+
+    /// The ink that a colour stands for.
+    pub(super) fn of(colour: BackendColor) -> Self {
+        INKS.get(usize::from(colour.rgb.0)).copied().unwrap_or(Self::Text)
+    }
+
+    /// The class of elements that are drawn with it.
+    pub(super) fn class(self) -> Option<&'static str> {
+        match self {
+            Self::Text | Self::Group | Self::Nothing => None,
+            Self::Axis => Some("axis"),
+            Self::Grid => Some("grid"),
+            Self::Fine => Some("fine"),
+            Self::Interval => Some("iv"),
+        }
+    }
+}
