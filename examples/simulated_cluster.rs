@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let observations = Observations::from_samples(&run.samples()?.text)?;
     let findings = collrules_tuner::analyze(&observations, Release::V5_0, Default::default(), "the example")?;
-    println!("{}\n", terminal::verdicts(&findings));
+    println!("{}\n", terminal::verdicts(&findings, 80));
     println!("{}", ClassicFile::from_table(&findings.table, &notes::notes(&findings, "the example"))?);
     std::fs::remove_dir_all(&directory)?;
     Ok(())

@@ -25,9 +25,12 @@ pub(crate) fn rules(run: &RunDir, findings: &Findings, name: &str) -> Result<(),
     Ok(())
 }
 
+/// Columns of the tree's text file.
+const TREE_WIDTH: usize = 100;
+
 /// Writes the decision tree as text, for programs, and as a drawing.
 fn tree(run: &RunDir, findings: &Findings) -> Result<(), Failure> {
-    run.write(rundir::TREE_TEXT, &tree::text(findings))?;
+    run.write(rundir::TREE_TEXT, &tree::text(findings, TREE_WIDTH))?;
     run.write(rundir::TREE_JSON, &tree_json(findings)?)?;
     run.write(rundir::TREE_SVG, &(tree::svg(findings) + "\n"))?;
     Ok(())

@@ -14,6 +14,7 @@ use collrules_runner::proof::Proof;
 use collrules_tuner::TunerError;
 
 use crate::exit::Exit;
+use crate::screen::{self, Ink, paint};
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -107,8 +108,14 @@ impl Failure {
 
     /// Says what went wrong, on standard error, and gives the exit code.
     pub(crate) fn tell(&self) -> ExitCode {
+        if matches!(self, Self::Stdout(cause) if cause.kind() == std::io::ErrorKind::BrokenPipe) {
+            // Who closes the pipe, as `head` does, has read enough.
+            return self.exit().into();
+        }
         // Nothing is left to be done where standard error itself is gone.
-        let _ = writeln!(std::io::stderr(), "collrules: {self}");
+        let text = screen::logged("collrules: ", &self.to_string());
+        let text = text.strip_prefix("collrules:").unwrap_or(&text);
+        let _ = writeln!(screen::stderr(), "{}{text}", paint(Ink::Bad, "collrules:"));
         self.exit().into()
     }
 

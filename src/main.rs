@@ -7,6 +7,7 @@ mod exit;
 mod failure;
 mod interrupt;
 mod progress;
+mod screen;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,8 @@ fn main() -> ExitCode {
         Command::Convert(convert) => cmd::convert::run(&convert).map(done),
         Command::Diff(diff) => cmd::diff::run(&diff),
         Command::Bench(bench) => cmd::bench::run(&bench),
+        Command::Completions(completions) => cmd::completions::run(&completions).map(done),
+        Command::Man(man) => cmd::man::run(&man).map(done),
     };
     match result {
         Ok(exit) => exit.into(),

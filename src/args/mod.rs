@@ -2,6 +2,7 @@
 
 mod bench;
 pub(crate) mod doctor;
+mod generate;
 mod import;
 mod policy;
 mod refine;
@@ -20,6 +21,7 @@ use collrules_rules::emit::TargetFormat;
 use collrules_rules::{Behaviour, Collective, Distribution, Release};
 
 pub(crate) use bench::Bench;
+pub(crate) use generate::{Completions, Man};
 pub(crate) use import::{Import, Time, Unit};
 pub(crate) use policy::PolicyArgs;
 pub(crate) use refine::RefineArgs;
@@ -35,17 +37,23 @@ pub(crate) const TABLE_RELEASE: Release = Release::V5_0;
 /// Tunes Open MPI's coll/tuned: measures every algorithm of a collective on this cluster, writes the rules file that
 /// makes Open MPI pick the right one, and shows that it does.
 #[derive(Debug, Parser)]
-#[command(name = "collrules", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "collrules", version, max_term_width = 80, after_help = EXIT_CODES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 a checked file has problems, compared files differ, or benchmarked data is wrong; 2 the command line makes no sense; 3 an \
-input is missing or unusable; 4 the environment does not serve (no mpirun, a worker that does not start, an unknown \
-Open MPI, too few slots); 5 measuring ended before its time, \
-what was measured is kept; 6 an output cannot be written or is already there; 7 Open MPI does not obey the rules file";
+Exit codes:
+  0  done
+  1  a checked file has problems, files differ, or benchmarked data is wrong
+  2  the command line makes no sense
+  3  an input is missing or unusable
+  4  the environment does not serve: no mpirun, a worker that does not start,
+     an unknown Open MPI, too few slots
+  5  measuring ended before its time; what was measured is kept
+  6  an output cannot be written, or is already there
+  7  Open MPI does not obey the rules file";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -77,6 +85,10 @@ pub(crate) enum Command {
     Diff(Diff),
     /// Time a collective as the OSU micro-benchmarks do, and print the same columns
     Bench(Bench),
+    /// Write completions for a shell to standard output
+    Completions(Completions),
+    /// Write manual pages
+    Man(Man),
 }
 
 #[derive(Clone, Debug, clap::Args)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs;
-use std::io::{IsTerminal, Read, Write};
+use std::io::{Read, Write};
 use std::path::Path;
 
 use collrules_rules::lint::{self, Problem, Report, Severity, Verdict};
@@ -13,9 +13,7 @@ use serde_json::{Value, json};
 use crate::args::{Check, Deny};
 use crate::exit::Exit;
 use crate::failure::Failure;
-
-/// Columns of the output: what every terminal has.
-const WIDTH: usize = 80;
+use crate::screen;
 
 pub(crate) fn run(args: &Check) -> Result<Exit, Failure> {
     let sources = args.files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
@@ -58,10 +56,13 @@ fn name(path: &Path) -> String {
 }
 
 fn show(out: &mut impl Write, name: &str, source: &[u8], report: &Report) -> std::io::Result<()> {
-    let colours = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let theme = if colours { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-    let handler = GraphicalReportHandler::new_themed(theme).with_width(WIDTH).with_links(false);
-    let text = Text::new(name, source);
+    let theme = match (screen::is_coloured(), screen::is_dumb()) {
+        (true, _) => GraphicalTheme::unicode(),
+        (false, false) => GraphicalTheme::unicode_nocolor(),
+        (false, true) => GraphicalTheme::none(),
+    };
+    let handler = GraphicalReportHandler::new_themed(theme).with_width(screen::width()).with_links(false);
+    let text = Text::new(name, source, screen::width());
     for problem in &report.problems {
         let mut shown = String::new();
         let concerns_all = problem.versions.len() == report.outcomes.len();
@@ -69,7 +70,7 @@ fn show(out: &mut impl Write, name: &str, source: &[u8], report: &Report) -> std
         handler.render_report(&mut shown, &diagnosis).map_err(std::io::Error::other)?;
         writeln!(out, "{shown}")?;
     }
-    writeln!(out, "{}", summary(name, report))
+    screen::wrapped(&summary(name, report), "", "  ").iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 fn summary(name: &str, report: &Report) -> String {
@@ -159,16 +160,18 @@ struct Text<'n> {
     name: &'n str,
     text: String,
     lines: Lines,
+    /// Lines that are longer than this are shown in part.
+    longest: usize,
 }
 
-/// Lines that are longer than this are shown in part.
-const LONGEST: usize = 120;
+/// What miette puts beside a line of a file: its number and a bar.
+const MARGIN: usize = 10;
 
-/// What is shown of them before and behind a place.
+/// What is shown of a long line before a place in it.
 const AROUND: usize = 24;
 
 impl<'n> Text<'n> {
-    fn new(name: &'n str, source: &[u8]) -> Self {
+    fn new(name: &'n str, source: &[u8], width: usize) -> Self {
         let mut text = String::with_capacity(source.len());
         for chunk in source.utf8_chunks() {
             // Control characters would reach the terminal.
@@ -180,7 +183,7 @@ impl<'n> Text<'n> {
         }
         // A carriage return alone would go back over the line.
         let text = text.replace("\r\n", " \n").replace('\r', " ");
-        Self { name, text, lines: Lines::new(source) }
+        Self { name, text, lines: Lines::new(source), longest: width - MARGIN }
     }
 
     /// A place on one line, not too long, that is there.
@@ -217,7 +220,7 @@ impl SourceCode for Text<'_> {
         let last = self.lines.position(end).0;
         let (from, to) = (first.saturating_sub(before), last + after);
         let whole = self.lines.range(from, to);
-        let long = (from..=to).any(|line| self.lines.range(line, line).len() > LONGEST);
+        let long = (from..=to).any(|line| self.lines.range(line, line).len() > self.longest);
         let (range, line, column) = if before == 0 && after == 0 {
             (start..end, first, column)
         } else if !long {
@@ -225,7 +228,8 @@ impl SourceCode for Text<'_> {
         } else if first == last && span.len() <= 2 * AROUND {
             let line = self.lines.range(first, first);
             let begin = self.boundary(start.saturating_sub(AROUND).max(line.start));
-            (begin..self.boundary((end + AROUND).min(line.end)), first, begin - line.start)
+            let shown = begin..self.boundary((begin + self.longest).max(end).min(line.end));
+            (shown, first, begin - line.start)
         } else {
             // Places that are far apart are shown one by one.
             return Err(miette::MietteError::OutOfBounds);

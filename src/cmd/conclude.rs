@@ -1,7 +1,5 @@
 //! What every analysis says at its end.
 
-use std::io::{self, Write};
-
 use collrules_record::findings::{Criteria, Findings};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Seconds;
@@ -9,6 +7,7 @@ use collrules_report::{summary, terminal};
 
 use crate::args::CriteriaArgs;
 use crate::failure::Failure;
+use crate::screen::{self, Ink, paint, wrapped};
 
 impl CriteriaArgs {
     /// The criteria for times that were read off a clock with such a step; 0 where it is unknown.
@@ -26,33 +25,33 @@ impl CriteriaArgs {
 
 /// Prints verdicts, expectations, remarks, and the files with what they are for.
 pub(super) fn print(run: &RunDir, findings: &Findings, switch_on: &[String], proof: &[String]) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    text(run, findings, switch_on, proof).iter().try_for_each(|line| writeln!(out, "{line}")).map_err(Failure::Stdout)
+    screen::print(&text(run, findings, switch_on, proof).join("\n"))
 }
 
-/// Sentences are wrapped to this width; commands and paths are left whole, to be copied.
-const WIDTH: usize = 80;
-
 fn text(run: &RunDir, findings: &Findings, switch_on: &[String], proof: &[String]) -> Vec<String> {
-    let mut lines = vec![terminal::verdicts(findings), String::new(), "Expected gain over the builtin:".to_owned()];
+    let heading = |text: &str| paint(Ink::Heading, text);
+    let verdicts = terminal::verdicts(findings, screen::width());
+    let mut lines = vec![verdicts, String::new(), heading("Expected gain over the builtin:")];
     lines.extend(summary::sentences(findings).iter().flat_map(|sentence| wrapped(sentence, "  ", "    ")));
     if !findings.remarks.is_empty() {
-        lines.extend([String::new(), "To know:".to_owned()]);
+        lines.extend([String::new(), heading("To know:")]);
         lines.extend(findings.remarks.iter().flat_map(|remark| wrapped(remark, "  - ", "    ")));
     }
-    lines.extend([String::new(), "Files:".to_owned()]);
+    lines.extend([String::new(), heading(&format!("Files in {}:", run.path().display()))]);
     for (name, what) in [
         (rundir::RULES, "the rules file"),
         (rundir::MCA_PARAMS, "settings, for one user or for everybody"),
         (rundir::PAGE, "every cell with plots, and where the numbers come from"),
         (rundir::REPORT, "the same as text"),
+        (rundir::TREE_TEXT, "the rules as a tree, with the evidence"),
     ] {
-        lines.push(format!("  {}  {what}", run.file(name).display()));
+        lines.extend(wrapped(what, &format!("  {name:<16}  "), &" ".repeat(20)));
     }
     if switch_on.is_empty() {
-        lines.extend([String::new(), "Nothing beats the builtin: there is nothing to switch on.".to_owned()]);
+        lines.push(String::new());
+        lines.extend(wrapped("Nothing beats the builtin: there is nothing to switch on.", "", ""));
     } else {
-        lines.extend([String::new(), "To switch it on, for one run or for a shell:".to_owned()]);
+        lines.extend([String::new(), heading("To switch it on, for one run or for a shell:")]);
         lines.extend(switch_on.iter().map(|line| format!("  {line}")));
     }
     if !proof.is_empty() {
@@ -60,13 +59,4 @@ fn text(run: &RunDir, findings: &Findings, switch_on: &[String], proof: &[String
         lines.extend(proof.iter().flat_map(|sentence| wrapped(sentence, "", "")));
     }
     lines
-}
-
-/// The lines of a sentence, with their indentations.
-pub(super) fn wrapped(sentence: &str, first: &str, rest: &str) -> Vec<String> {
-    let options = textwrap::Options::new(WIDTH).initial_indent(first).subsequent_indent(rest).break_words(false);
-    // Paths and names of parameters are to be copied, so that only blanks end a line.
-    let options = options.word_splitter(textwrap::WordSplitter::NoHyphenation);
-    let options = options.word_separator(textwrap::WordSeparator::AsciiSpace);
-    textwrap::wrap(sentence, options).into_iter().map(|line| line.into_owned()).collect()
 }

@@ -1,6 +1,5 @@
 //! `collrules diff`: the calls that two rules files decide differently.
 
-use std::io::Write;
 use std::path::Path;
 
 use collrules_report::terminal::aligned;
@@ -15,6 +14,7 @@ use crate::args::Diff;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::say;
+use crate::screen::{self, Ink, paint, wrapped};
 
 /// What a version makes of two files.
 #[derive(Debug, PartialEq)]
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
     } else {
         groups.iter().map(|group| block(args, group)).collect::<Vec<_>>().join("\n")
     };
-    std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Stdout)?;
+    screen::print(&text)?;
     let differ = groups.iter().any(|group| group.answer.one_crashes || !group.answer.differences.is_empty());
     Ok(if differ { Exit::Problems } else { Exit::Done })
 }
@@ -100,22 +100,25 @@ fn in_json(group: &Group<Compared>) -> Value {
 
 fn block(args: &Diff, group: &Group<Compared>) -> String {
     let Compared { not_in_force, differences, .. } = &group.answer;
-    let mut text = format!("{}: ", group.label());
-    let calls = differences.len();
-    text += &match (not_in_force, calls) {
-        ([Some(_), Some(_)], _) => "neither file is in force\n".to_owned(),
-        (_, 0) => "both files decide every call alike\n".to_owned(),
-        (_, 1) => "1 range of calls is decided differently\n".to_owned(),
-        _ => format!("{calls} ranges of calls are decided differently\n"),
+    let (label, calls) = (group.label(), differences.len());
+    let said_of_both = match (not_in_force, calls) {
+        ([Some(_), Some(_)], _) => "neither file is in force".to_owned(),
+        (_, 0) => "both files decide every call alike".to_owned(),
+        (_, 1) => "1 range of calls is decided differently".to_owned(),
+        _ => format!("{calls} ranges of calls are decided differently"),
     };
+    let mut lines = wrapped(&format!("{label}: {said_of_both}"), "", "  ");
+    lines[0] = lines[0].replacen(&label, &paint(Ink::Heading, &label), 1);
     for (path, why) in [&args.left, &args.right].into_iter().zip(not_in_force) {
-        text += &why.as_ref().map(|why| format!("  {} is {why}\n", path.display())).unwrap_or_default();
+        let is = why.as_ref().map(|why| format!("{} is {why}", path.display()));
+        lines.extend(is.iter().flat_map(|is| wrapped(is, "  ", "    ")));
     }
+    let mut text = lines.join("\n") + "\n";
     if !differences.is_empty() {
         // Names of algorithms change at most their spelling within a group.
         let release = group.versions[0].release;
         let distributed = differences.iter().any(|found| found.distribution != Distribution::Any);
-        let [left, right] = [&args.left, &args.right].map(|path| name(path));
+        let [left, right] = names(&args.left, &args.right);
         let mut header = vec!["collective", "communicators", "looked up", &left, &right];
         if distributed {
             header.insert(1, "on nodes");
@@ -134,11 +137,16 @@ fn block(args: &Diff, group: &Group<Compared>) -> String {
             }
             cells
         });
-        text += &(aligned(&header, rows, &[]) + "\n");
+        text += &(aligned(screen::width(), &header, rows, &[]) + "\n");
     }
     text
 }
 
-fn name(path: &Path) -> String {
-    path.display().to_string()
+/// What the columns of two files are called: without their directories where that tells them apart.
+fn names(left: &Path, right: &Path) -> [String; 2] {
+    let short = [left, right].map(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()));
+    match short {
+        [Some(left), Some(right)] if left != right => [left, right],
+        _ => [left, right].map(|path| path.display().to_string()),
+    }
 }

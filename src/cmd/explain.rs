@@ -1,6 +1,5 @@
 //! `collrules explain`: which rule serves a call, or what a whole file says, in every release.
 
-use std::io::Write;
 use std::path::Path;
 
 use collrules_report::terminal::aligned;
@@ -11,6 +10,7 @@ use serde_json::json;
 use super::source;
 use crate::args::Explain;
 use crate::failure::Failure;
+use crate::screen::{self, Ink, paint, wrapped};
 
 pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
     let bytes = source::read(&args.file)?;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
             }
         }
     };
-    std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Stdout)
+    screen::print(&text)
 }
 
 fn call(args: &Explain, collective: Collective) -> Result<Call, Failure> {
@@ -92,8 +92,13 @@ fn block(file: &Path, group: &Group<Answer<Served>>) -> String {
         Answer::Accepted(served) => served_lines(file, served, group.versions.iter().any(|version| version.han_first)),
         other => not_in_force(file, other),
     };
-    let lines = lines.iter().map(|(name, text)| format!("  {name:<11} {text}\n"));
-    format!("{}:\n{}", group.label(), lines.collect::<String>())
+    format!("{}:\n{}", paint(Ink::Heading, &group.label()), named(&lines))
+}
+
+/// Lines of text, each behind its name.
+fn named(lines: &[(&'static str, String)]) -> String {
+    let wrapped = lines.iter().flat_map(|(name, text)| wrapped(text, &format!("  {name:<11} "), &" ".repeat(14)));
+    wrapped.map(|line| line + "\n").collect()
 }
 
 fn served_lines(file: &Path, served: &Served, han: bool) -> Vec<(&'static str, String)> {
@@ -135,19 +140,23 @@ fn contents_json(group: &Group<Answer<Vec<Row>>>) -> serde_json::Value {
 }
 
 fn contents(file: &Path, group: &Group<Answer<Vec<Row>>>) -> String {
-    let title = group.label();
+    let title = paint(Ink::Heading, &group.label());
     let rows = match &group.answer {
         Answer::Accepted(rows) if rows.is_empty() => {
             return format!("{title}: {} leaves every call to Open MPI.\n", file.display());
         }
         Answer::Accepted(rows) => rows,
         other => {
-            let lines = not_in_force(file, other).into_iter().map(|(name, text)| format!("  {name:<11} {text}\n"));
-            return format!("{title}:\n{}", lines.collect::<String>());
+            return format!("{title}:\n{}", named(&not_in_force(file, other)));
         }
     };
     let distributed = rows.iter().any(|row| row.distribution != Distribution::Any);
+    // Where both are the same, one column says it.
+    let one_size = rows.iter().all(|row| message(row) == looked_up(row));
     let mut header = vec!["collective", "communicators", "looked up", "message", "choice"];
+    if one_size {
+        header.splice(2..4, ["message sizes"]);
+    }
     if distributed {
         header.insert(1, "on nodes");
     }
@@ -158,19 +167,19 @@ fn contents(file: &Path, group: &Group<Answer<Vec<Row>>>) -> String {
             (before.collective, before.distribution, before.ranks) == (row.collective, row.distribution, row.ranks)
         });
         let once = |text: String| if same { String::new() } else { text };
-        let mut cells = vec![
-            once(row.collective.to_string()),
-            once(row.ranks.to_string()),
-            if row.message == MessageSizes::None { "-".to_owned() } else { row.lookup.to_string() },
-            message(row),
-            row.said.clone(),
-        ];
+        let mut cells = vec![once(row.collective.to_string()), once(row.ranks.to_string()), looked_up(row)];
+        cells.extend((!one_size).then(|| message(row)));
+        cells.push(row.said.clone());
         if distributed {
             cells.insert(1, once(row.distribution.name().to_owned()));
         }
         cells
     });
-    format!("{title}:\n{}\n", aligned(&header, cells, &[]))
+    format!("{title}:\n{}\n", aligned(screen::width(), &header, cells, &[]))
+}
+
+fn looked_up(row: &Row) -> String {
+    if row.message == MessageSizes::None { "-".to_owned() } else { row.lookup.to_string() }
 }
 
 fn message(row: &Row) -> String {

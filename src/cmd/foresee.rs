@@ -1,9 +1,8 @@
 //! What `--dry-run` says: the points, and how long they will take.
 
-use std::io::{self, Write};
 use std::time::Duration;
 
-use collrules_record::plan::{Shared, Skipped};
+use collrules_record::plan::{CellPlan, Shared, Skipped};
 use collrules_record::units::Seconds;
 use collrules_record::{Cell, Plan, Survey};
 use collrules_runner::Backend;
@@ -13,6 +12,7 @@ use collrules_runner::separate::{self, Start};
 use super::plan::PROOF_JOBS;
 use crate::args::Budget;
 use crate::failure::Failure;
+use crate::screen::{self, wrapped};
 
 /// Times a pilot and prints points and prediction. `survey` is what it took to get here.
 pub(super) fn print(
@@ -23,25 +23,45 @@ pub(super) fn print(
     taken: Duration,
 ) -> Result<(), Failure> {
     let forecast = forecast(backend, plan)?;
-    let mut out = io::stdout().lock();
-    let mut lines = vec![survey.library.clone()];
-    for planned in &plan.cells {
-        let candidates: Vec<String> = planned.candidates.iter().map(ToString::to_string).collect();
-        lines.push(format!("{}: {}", planned.cell, candidates.join(" ")));
-        let shared = planned.shared.iter();
-        lines.extend(
-            shared.map(|Shared { candidate, measured_as, why }| format!("    {candidate} is {measured_as}: {why}")),
-        );
-    }
-    lines.extend(remarks_on(plan));
-    lines.push(format!("{} cells, {} points, {} launches", plan.cells.len(), plan.points(), plan.launches));
+    let mut lines = wrapped(&survey.library, "", "  ");
+    lines.extend(plan.cells.chunk_by(alike).flat_map(points));
+    let mut remarks = remarks_on(plan);
+    remarks.push(format!("{} cells, {} points, {} launches", plan.cells.len(), plan.points(), plan.launches));
     let simulated = backend.name() == "simulation";
     let others = if simulated { 0.0 } else { taken.as_secs_f64() + PROOF_JOBS * plan.schedule.startup.0 };
-    lines.extend(sentences(&forecast, budget, others));
+    remarks.extend(sentences(&forecast, budget, others));
     if simulated {
-        lines.push("All times are on the clock of the simulation.".to_owned());
+        remarks.push("All times are on the clock of the simulation.".to_owned());
     }
-    lines.iter().try_for_each(|line| writeln!(out, "{line}")).map_err(Failure::Stdout)
+    lines.extend(remarks.iter().flat_map(|line| wrapped(line, "", "  ")));
+    screen::print(&lines.join("\n"))
+}
+
+/// Whether the same is measured in both cells, of which the second comes behind the first.
+fn alike(first: &CellPlan, second: &CellPlan) -> bool {
+    let pairs = |planned: &CellPlan| -> Vec<_> {
+        planned.shared.iter().map(|shared| (shared.candidate, shared.measured_as)).collect()
+    };
+    let communicator = |planned: &CellPlan| (planned.cell.collective, planned.cell.ranks);
+    communicator(first) == communicator(second)
+        && first.candidates == second.candidates
+        && pairs(first) == pairs(second)
+}
+
+/// What is measured in cells that are alike, and what is not, since it is the same.
+fn points(cells: &[CellPlan]) -> Vec<String> {
+    // Reasons are those of the largest message: what holds all of it holds all of smaller ones.
+    let (first, last) = (&cells[0], &cells[cells.len() - 1]);
+    let cell = match cells.len() {
+        1 => first.cell.to_string(),
+        count => format!("{} to {} ({count} cells)", first.cell, last.cell.bytes),
+    };
+    let candidates: Vec<String> = first.candidates.iter().map(ToString::to_string).collect();
+    let mut lines = wrapped(&format!("{cell}: {}", candidates.join(" ")), "", "    ");
+    lines.extend(last.shared.iter().flat_map(|Shared { candidate, measured_as, why }| {
+        wrapped(&format!("{candidate} is {measured_as}: {why}"), "    ", "        ")
+    }));
+    lines
 }
 
 /// What to know about a plan before it is measured.
@@ -78,11 +98,12 @@ fn grouped(skipped: &[Skipped]) -> Vec<(&str, Vec<Cell>)> {
 
 /// The prediction. `others` are the seconds of jobs that do not measure.
 fn sentences(forecast: &Forecast, budget: Budget, others: f64) -> Vec<String> {
-    let launches: Vec<String> = forecast.launches.iter().map(ToString::to_string).collect();
+    let launches: Vec<String> = forecast.launches.iter().map(|launch| launch.rounded()).collect();
     let total = Seconds(forecast.measuring.0 + others);
     let mut lines = vec![format!(
-        "Predicted from a pilot of {} cells: about {total} in all, with launches of {}.",
+        "Predicted from a pilot of {} cells: about {} in all, with launches of {}.",
         forecast.piloted,
+        total.rounded(),
         launches.join(", "),
     )];
     if forecast.unknown > 0 {
@@ -94,9 +115,15 @@ fn sentences(forecast: &Forecast, budget: Budget, others: f64) -> Vec<String> {
     if let Some(budget) = budget.0 {
         let free = Seconds(forecast.unbounded.0 + others);
         lines.push(if free.0 > total.0 * 1.1 {
-            format!("With --budget none it would take about {free}, until every cell is as precise as asked for.")
+            format!(
+                "With --budget none it would take about {}, until every cell is as precise as asked for.",
+                free.rounded()
+            )
         } else {
-            format!("The budget of {budget} is not needed in full: every cell will be as precise as asked for.")
+            format!(
+                "The budget of {} is not needed in full: every cell will be as precise as asked for.",
+                budget.rounded(),
+            )
         });
     }
     lines
@@ -117,8 +144,8 @@ mod tests {
         };
         let budget = Budget(Some(Seconds(25.0)));
         let text = sentences(&forecast(300.0), budget, 5.0).join(" ");
-        assert!(text.contains("about 25.00s in all, with launches of 10.00s, 9.000s."), "{text}");
-        assert!(text.contains("--budget none it would take about 5.083m"), "{text}");
+        assert!(text.contains("about 25s in all, with launches of 10s, 9s."), "{text}");
+        assert!(text.contains("--budget none it would take about 5.1m"), "{text}");
         assert!(sentences(&forecast(20.0), budget, 5.0)[1].contains("not needed in full"));
         assert_eq!(sentences(&forecast(20.0), Budget(None), 5.0).len(), 1);
     }

@@ -1,7 +1,5 @@
 //! `collrules import`: what others measured as a run directory.
 
-use std::io::{self, Write};
-
 use collrules_record::findings::Statistic;
 use collrules_record::import::{
     self, Facts, Finding, ImportManifest, ImportReport, Importer, Limits, Options, Severity, TimeWanted,
@@ -10,6 +8,7 @@ use collrules_record::rundir::{self, RunDir};
 
 use crate::args::{Import, TABLE_RELEASE, Time};
 use crate::failure::Failure;
+use crate::screen;
 
 pub(crate) fn run(args: &Import) -> Result<(), Failure> {
     let release = args.release.unwrap_or(TABLE_RELEASE);
@@ -43,12 +42,12 @@ pub(crate) fn run(args: &Import) -> Result<(), Failure> {
     } else {
         summary(&import, &manifest, &run)
     };
-    let mut out = io::stdout().lock();
-    lines.iter().try_for_each(|line| writeln!(out, "{line}")).map_err(Failure::Stdout)
+    screen::print(&lines.join("\n"))
 }
 
 fn summary(import: &import::Import, manifest: &ImportManifest, run: &RunDir) -> Vec<String> {
-    let mut lines: Vec<String> = import.findings.iter().map(ToString::to_string).collect();
+    let mut lines: Vec<String> =
+        import.findings.iter().flat_map(|finding| screen::wrapped(&finding.to_string(), "", "    ")).collect();
     if !lines.is_empty() {
         lines.push(String::new());
     }
@@ -56,22 +55,21 @@ fn summary(import: &import::Import, manifest: &ImportManifest, run: &RunDir) -> 
     cells.dedup();
     let used = import.sources.iter().filter(|source| source.timings > 0).count();
     lines.push(format!("{} timings of {} cells from {used} files.", import.timings.len(), cells.len()));
-    lines.push(match import.statistic {
-        Statistic::RankAverage => {
-            "They are averages over ranks and calls, which hide the slowest rank and the spread.".to_owned()
-        }
-        _ => "They are times of the slowest rank.".to_owned(),
+    let mut say = |sentence: &str| lines.extend(screen::wrapped(sentence, "", ""));
+    say(match import.statistic {
+        Statistic::RankAverage => "They are averages over ranks and calls, which hide the slowest rank and the spread.",
+        _ => "They are times of the slowest rank.",
     });
     if !manifest.release_stated {
-        lines.push(format!(
+        say(&format!(
             "Algorithm numbers are taken to be those of Open MPI {}; --release says otherwise.",
             manifest.release,
         ));
     }
-    lines.push(match counted(&import.findings) {
-        None => "Nothing conspicuous was found.".to_owned(),
-        Some(counts) => format!("{counts} above, and in {}.", run.file(rundir::IMPORT).display()),
-    });
+    match counted(&import.findings) {
+        None => say("Nothing conspicuous was found."),
+        Some(counts) => say(&format!("{counts} above, and in {}.", run.file(rundir::IMPORT).display())),
+    }
     lines.push(String::new());
     lines.push(format!("Go on with: collrules analyze {}", run.path().display()));
     lines

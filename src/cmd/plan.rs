@@ -47,7 +47,7 @@ fn schedule(args: &Tune, survey: Duration) -> Schedule {
     if measuring == Some(0.0) {
         say(&format!(
             "starting jobs alone takes about {}, which is the whole budget: little will be measured",
-            Seconds(starts),
+            Seconds(starts).rounded(),
         ));
     }
     Schedule {

@@ -1,13 +1,12 @@
 //! `collrules analyze --train-launches ... --test-launches ...`: what decisions on some launches are worth on others.
 
-use std::io::{self, Write};
-
 use collrules_record::units::Seconds;
 use collrules_rules::Release;
 use collrules_tuner::{Observations, Replay, TunerError, replay};
 
 use crate::args::Analyze;
 use crate::failure::Failure;
+use crate::screen;
 
 /// Decides, looks, and prints a table, or JSON.
 pub(super) fn run(
@@ -19,13 +18,12 @@ pub(super) fn run(
     let failed = |cause: TunerError| Failure::Analysis { source_name: args.input.display().to_string(), cause };
     let criteria = args.criteria.criteria(clock_step);
     let replay = replay(observations, &args.train_launches, &args.test_launches, release, criteria).map_err(failed)?;
-    let mut out = io::stdout().lock();
     let text = if args.json {
         serde_json::to_string_pretty(&replay).map_err(|cause| Failure::Stdout(cause.into()))?
     } else {
         table(&replay).join("\n")
     };
-    writeln!(out, "{text}").map_err(Failure::Stdout)
+    screen::print(&text)
 }
 
 fn table(replay: &Replay) -> Vec<String> {
@@ -57,10 +55,11 @@ fn table(replay: &Replay) -> Vec<String> {
     }));
     if let (Some(promised), Some(kept)) = (replay.promised, replay.kept) {
         lines.push(String::new());
-        lines.push(format!(
+        let kept = format!(
             "Where collrules replaces the builtin it expected {promised:.3}x in geometric mean; the other launches show \
              {kept:.3}x.",
-        ));
+        );
+        lines.extend(screen::wrapped(&kept, "", ""));
     }
     lines
 }

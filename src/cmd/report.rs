@@ -11,10 +11,11 @@ use collrules_report::{Context, changes, markdown, page, summary, tables, termin
 use collrules_tuner::Observations;
 use collrules_tuner::compare::{Run, compare};
 
-use super::{conclude, served};
+use super::served;
 use crate::args::{Report, ReportFormat};
 use crate::deliver::{self, Pins, Proof};
 use crate::failure::Failure;
+use crate::screen::{self, wrapped};
 
 /// What a report is made of.
 struct Source {
@@ -42,7 +43,7 @@ fn compared(before: &Source, after: &Source, format: ReportFormat) -> Result<Str
     let failed = |cause| Failure::Analysis { source_name: after.findings.source.clone(), cause };
     let comparison = compare(before.run(then.as_ref()), after.run(now.as_ref())).map_err(failed)?;
     Ok(match format {
-        ReportFormat::Text => changes::text(&comparison),
+        ReportFormat::Text => changes::text(&comparison, screen::width()),
         ReportFormat::Html => changes::page(&comparison, deliver::TOOL),
         ReportFormat::Md => changes::markdown(&comparison),
         ReportFormat::Csv => changes::csv(&comparison).map_err(Failure::Stdout)?,
@@ -119,12 +120,16 @@ impl Source {
 
     fn text(&self) -> String {
         let findings = &self.findings;
-        let mut lines = vec![terminal::verdicts(findings), String::new(), "Expected gain over the builtin:".to_owned()];
+        let mut lines = vec![
+            terminal::verdicts(findings, screen::width()),
+            String::new(),
+            "Expected gain over the builtin:".to_owned(),
+        ];
         let sentences = summary::sentences(findings);
-        lines.extend(sentences.iter().flat_map(|sentence| conclude::wrapped(sentence, "  ", "    ")));
+        lines.extend(sentences.iter().flat_map(|sentence| wrapped(sentence, "  ", "    ")));
         if !findings.remarks.is_empty() {
             lines.extend([String::new(), "To know:".to_owned()]);
-            lines.extend(findings.remarks.iter().flat_map(|remark| conclude::wrapped(remark, "  - ", "    ")));
+            lines.extend(findings.remarks.iter().flat_map(|remark| wrapped(remark, "  - ", "    ")));
         }
         lines.join("\n") + "\n"
     }

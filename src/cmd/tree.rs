@@ -1,7 +1,5 @@
 //! `collrules tree`: the decision tree of findings that were made before.
 
-use std::io::Write;
-
 use collrules_record::findings::Findings;
 use collrules_record::rundir;
 use collrules_report::tree;
@@ -9,6 +7,7 @@ use collrules_report::tree;
 use crate::args::{Tree, TreeFormat};
 use crate::deliver;
 use crate::failure::Failure;
+use crate::screen;
 
 pub(crate) fn run(args: &Tree) -> Result<(), Failure> {
     let path = if args.input.is_dir() { args.input.join(rundir::FINDINGS) } else { args.input.clone() };
@@ -20,9 +19,9 @@ pub(crate) fn run(args: &Tree) -> Result<(), Failure> {
         return Err(Failure::NoTree { path });
     }
     let shown = match args.format {
-        TreeFormat::Text => tree::text(&findings),
+        TreeFormat::Text => tree::text(&findings, screen::width()),
         TreeFormat::Json => deliver::tree_json(&findings)?,
         TreeFormat::Svg => tree::svg(&findings) + "\n",
     };
-    std::io::stdout().lock().write_all(shown.as_bytes()).map_err(Failure::Stdout)
+    screen::print(&shown)
 }

@@ -18,6 +18,7 @@ use collrules_runner::wire::Event;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::Session;
+use crate::screen;
 use estimate::Estimate;
 
 /// At most one plain line about progress in this time.
@@ -58,11 +59,18 @@ impl Reporter {
                 plan.points(),
                 plan.cells.len(),
                 separate::starts(plan).len(),
-                plan.budget().map_or("until all is precise".to_owned(), |budget| format!("for about {budget} at most")),
+                plan.budget().map_or("until all is precise".to_owned(), |budget| format!(
+                    "for about {} at most",
+                    budget.rounded()
+                )),
                 run.display(),
             ));
             // indicatif shows nothing elsewhere by itself, but then nothing else would be shown either.
-            if std::io::stderr().is_terminal() { How::Bar(bar()) } else { How::Plain { last: Instant::now() } }
+            if std::io::stderr().is_terminal() && !screen::is_dumb() {
+                How::Bar(bar())
+            } else {
+                How::Plain { last: Instant::now() }
+            }
         };
         Self {
             how,
@@ -179,5 +187,5 @@ fn whole_seconds(time: Duration) -> String {
 /// A line on standard error.
 pub(crate) fn say(line: &str) {
     // A closed standard error is no reason to stop measuring.
-    let _ = writeln!(std::io::stderr(), "collrules: {line}");
+    let _ = writeln!(std::io::stderr(), "{}", screen::logged("collrules: ", line));
 }

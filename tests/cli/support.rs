@@ -50,14 +50,14 @@ impl Ran {
 /// `collrules`, bounded in time so that a job that hangs fails its test and no other.
 pub(crate) fn bounded() -> Command {
     let mut command = Command::new("timeout");
-    command.args(["--kill-after=10", "240"]).arg(env!("CARGO_BIN_EXE_collrules"));
+    command.args(["--kill-after=10", "240"]).arg(env!("CARGO_BIN_EXE_collrules")).env_remove("COLUMNS");
     allow_root(&mut command);
     command
 }
 
-/// `collrules` with arguments separated by blanks, and one more that may hold blanks.
+/// `collrules` with arguments separated by blanks, and one more that may hold blanks, and with room for tables.
 pub(crate) fn collrules(arguments: &str, last: &Path) -> Ran {
-    bounded().args(arguments.split_whitespace()).arg(last).output().unwrap().into()
+    bounded().env("COLUMNS", "100").args(arguments.split_whitespace()).arg(last).output().unwrap().into()
 }
 
 /// Tests run as root where continuous integration does; Open MPI wants to hear that this is meant.

@@ -122,7 +122,7 @@ fn a_dry_run_lists_points_and_leaves_nothing_behind() {
         let ran = mpi.collrules("tune --dry-run --np 2,3 --oversubscribe --sizes 1K:64K --out", &out).output().unwrap();
         let ran = Ran::from(ran).exits(0);
         ran.says(&format!("Open MPI v{}", mpi.version));
-        ran.says("bcast on 3 ranks at 64KiB: builtin tuned:1/0/0/0 tuned:2/2/0/0 tuned:2/2/8192/0");
+        ran.says("bcast on 3 ranks at 32KiB to 64KiB (2 cells): builtin tuned:1/0/0/0 tuned:2/2/0/0 tuned:2/2/8192/0");
         ran.says("barrier on 2 ranks: builtin tuned:1/0/0/0 tuned:2/0/0/0 tuned:3/0/0/0 tuned:6/0/0/0");
         ran.says("tuned:5/0/0/0 is tuned:3/0/0/0: on 2 ranks there is one exchange");
         assert!(!out.exists());

@@ -41,6 +41,23 @@ impl fmt::Display for Seconds {
     }
 }
 
+impl Seconds {
+    /// The time in two digits or whole numbers, as `7.5s`, `102s` or `2m`: for budgets and predictions, which are no
+    /// more exact than that.
+    pub fn rounded(self) -> String {
+        let exact = self.to_string();
+        let digits = exact.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let (unit, number) = (&exact[digits.len()..], digits.parse().unwrap_or(self.0));
+        let number: f64 = number;
+        if number.abs() < 9.95 {
+            let short = format!("{number:.1}");
+            format!("{}{unit}", short.trim_end_matches(".0"))
+        } else {
+            format!("{number:.0}{unit}")
+        }
+    }
+}
+
 impl FromStr for Seconds {
     type Err = BadSeconds;
 
@@ -80,6 +97,21 @@ mod tests {
             (7200.0, "2.000h"),
         ] {
             assert_eq!(Seconds(seconds).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn budgets_have_no_more_digits_than_they_deserve() {
+        for (seconds, text) in [
+            (0.0, "0s"),
+            (7.477, "7.5s"),
+            (9.96, "10s"),
+            (102.0, "102s"),
+            (120.0, "2m"),
+            (0.515, "515ms"),
+            (1e5, "28h"),
+        ] {
+            assert_eq!(Seconds(seconds).rounded(), text);
         }
     }
 

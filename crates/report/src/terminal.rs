@@ -1,34 +1,87 @@
 //! Aligned tables for a terminal.
 
 use collrules_record::findings::Findings;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 use crate::summary::{Gain, candidate_name, stretches};
 
-/// The verdicts, sizes that are served alike on one line.
-pub fn verdicts(findings: &Findings) -> String {
-    let header = ["collective", "ranks", "message sizes", "serve by", "gain", "in cells from .. to"];
+/// The verdicts, sizes that are served alike on one line, in so many columns.
+pub fn verdicts(findings: &Findings, width: usize) -> String {
+    let header = ["collective", "ranks", "message sizes", "serve by", "gain", "by cell"];
     let rows = stretches(findings).into_iter().map(|stretch| {
         let serve_by = candidate_name(findings, stretch.collective, stretch.by);
         let (gain, range) = match stretch.gain {
             None => (String::new(), String::new()),
-            Some(Gain { mean, least, most, .. }) => (format!("{mean:.2}x"), format!("{least:.2}x .. {most:.2}x")),
+            Some(Gain { mean, least, most, .. }) => {
+                let range = format!("{least:.2}x..{most:.2}x");
+                (format!("{mean:.2}x"), if stretch.first == stretch.last { String::new() } else { range })
+            }
         };
         vec![stretch.collective.to_string(), stretch.ranks.to_string(), stretch.sizes(), serve_by, gain, range]
     });
-    aligned(&header, rows, &[1, 4])
+    aligned(width, &header, rows, &[1, 4])
 }
 
-/// A table without lines, wrapped to the width of the terminal; columns in `right` are aligned to the right.
-pub fn aligned(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>, right: &[usize]) -> String {
+/// Between columns.
+const GAP: usize = 2;
+
+/// A table without lines; columns in `right` are aligned to the right.
+///
+/// Cells are wrapped so that lines have at most `width` columns: between words while there is room for whole words,
+/// within the longest words otherwise.
+pub fn aligned(width: usize, header: &[&str], rows: impl IntoIterator<Item = Vec<String>>, right: &[usize]) -> String {
+    let rows: Vec<Vec<String>> = rows.into_iter().collect();
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
-    table.add_rows(rows);
-    for (place, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
+    // The gap behind the last column is not seen.
+    let width = width + GAP;
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    let least = least_widths(width, header, &rows);
+    for ((place, column), least) in table.column_iter_mut().enumerate().zip(least) {
+        let least = Width::Fixed(u16::try_from(least).unwrap_or(u16::MAX));
+        column.set_padding((0, GAP as u16)).set_constraint(ColumnConstraint::LowerBoundary(least));
         if right.contains(&place) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
+    table.add_rows(rows);
     table.trim_fmt()
+}
+
+/// What each column needs for its longest word, less in the widest ones where that is more than there is.
+fn least_widths(width: usize, header: &[&str], rows: &[Vec<String>]) -> Vec<usize> {
+    let words =
+        |place: usize| rows.iter().filter_map(move |row| row.get(place)).flat_map(|cell| cell.split_whitespace());
+    let of_header = header.iter().map(|name| name.split_whitespace());
+    let longest =
+        of_header.enumerate().map(|(place, name)| name.chain(words(place)).map(|word| word.chars().count()).max());
+    let mut least: Vec<usize> = longest.map(|longest| longest.unwrap_or(0) + GAP).collect();
+    while least.iter().sum::<usize>() > width {
+        match least.iter_mut().max() {
+            Some(widest) if *widest > GAP + 1 => *widest -= 1,
+            _ => break,
+        }
+    }
+    least
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(width: usize) -> String {
+        let rows = [["4", "pipeline, 64KiB segments"], ["16", "recursive_doubling"]];
+        aligned(width, &["ranks", "serve by"], rows.map(|row| row.map(str::to_owned).to_vec()), &[0])
+    }
+
+    #[test]
+    fn words_are_whole_at_any_width() {
+        assert_eq!(table(80), "ranks  serve by\n    4  pipeline, 64KiB segments\n   16  recursive_doubling");
+        assert_eq!(table(25), "ranks  serve by\n    4  pipeline, 64KiB\n       segments\n   16  recursive_doubling");
+    }
+
+    #[test]
+    fn lines_fit_even_if_words_do_not() {
+        assert!(table(20).lines().all(|line| line.chars().count() <= 20), "{}", table(20));
+    }
 }

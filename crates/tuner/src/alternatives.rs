@@ -44,9 +44,11 @@ pub(crate) fn sentence(other: &Alternative, gain: f64) -> String {
     };
     let cells = if other.cells == 1 { "1 cell".to_owned() } else { format!("{} cells", other.cells) };
     let rules = if other.rules == 1 { "1 rule".to_owned() } else { format!("{} rules", other.rules) };
-    format!(
-        "If {what} in all programs, {option} would serve {cells} otherwise, by {rules} in all: {:.3}x instead of \
-         {gain:.3}x in geometric mean over all cells.",
-        other.gain,
-    )
+    let [with, without] = [other.gain, gain].map(|gain| format!("{gain:.3}x"));
+    let gain = if with == without {
+        format!("{with} in geometric mean over all cells, as without it")
+    } else {
+        format!("{with} instead of {without} in geometric mean over all cells")
+    };
+    format!("If {what} in all programs, {option} would serve {cells} otherwise, by {rules} in all: {gain}.")
 }

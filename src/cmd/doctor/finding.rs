@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::screen::{Ink, paint, wrapped};
+
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -64,6 +66,17 @@ impl State {
     }
 }
 
+impl State {
+    fn ink(self) -> Ink {
+        match self {
+            Self::Ok => Ink::Good,
+            Self::Note => Ink::Note,
+            Self::Warning => Ink::Warning,
+            Self::Problem => Ink::Bad,
+        }
+    }
+}
+
 /// The answer for programs.
 pub(super) fn json(findings: &[Finding], able: bool) -> Value {
     let finding = |finding: &Finding| {
@@ -77,19 +90,24 @@ pub(super) fn json(findings: &[Finding], able: bool) -> Value {
     json!({ "able": able, "findings": findings.iter().map(finding).collect::<Vec<_>>() })
 }
 
-/// The answer for people. Commands and paths are left whole, to be copied.
+/// The answer for people. Quoted commands and paths are left whole, to be copied.
 pub(super) fn lines(findings: &[Finding], able: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for Finding { subject, state, what, remedy } in findings {
-        let mut text = what.lines();
-        lines.push(format!("{:8} {subject:11} {}", state.name(), text.next().unwrap_or_default()));
-        lines.extend(text.map(|line| format!("{:20} {line}", "")));
-        lines.extend(remedy.iter().map(|remedy| format!("{:20} remedy: {remedy}", "")));
+        // Escape codes take no columns: they come on top of lines that are wrapped without them.
+        let (name, indent) = (format!("{:8}", state.name()), " ".repeat(21));
+        let mut said = what.lines();
+        let first = wrapped(said.next().unwrap_or_default(), &format!("{name} {subject:11} "), &indent);
+        lines.extend(first.into_iter().map(|line| line.replacen(&name, &paint(state.ink(), &name), 1)));
+        lines.extend(said.flat_map(|line| wrapped(line, &indent, &indent)));
+        lines.extend(remedy.iter().flat_map(|remedy| wrapped(&format!("remedy: {remedy}"), &indent, &indent)));
     }
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
     lines.push(String::new());
     lines.push(if able {
-        format!("collrules can measure here; {} warnings, {} notes.", count(State::Warning), count(State::Note))
+        let (warnings, notes) = (count(State::Warning), count(State::Note));
+        let ending = |count| if count == 1 { "" } else { "s" };
+        format!("collrules can measure here; {warnings} warning{}, {notes} note{}.", ending(warnings), ending(notes))
     } else {
         format!("collrules cannot measure here: {} to put right first.", count(State::Problem))
     });

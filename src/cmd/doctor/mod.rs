@@ -5,7 +5,6 @@ mod job;
 mod local;
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use collrules_record::units::Bytes;
 use collrules_record::{Cell, Placement, Survey};
@@ -19,17 +18,16 @@ use super::start;
 use crate::args::doctor::Doctor;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::screen;
 
 pub(crate) fn run(args: &Doctor) -> Result<Exit, Failure> {
     let findings = examine(args);
     let able = !findings.iter().any(|finding| finding.state == State::Problem);
-    let mut out = std::io::stdout().lock();
-    let said = if args.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&finding::json(&findings, able))?)
+    screen::print(&if args.json {
+        serde_json::to_string_pretty(&finding::json(&findings, able))?
     } else {
-        finding::lines(&findings, able).iter().try_for_each(|line| writeln!(out, "{line}"))
-    };
-    said.map_err(Failure::Stdout)?;
+        finding::lines(&findings, able).join("\n")
+    })?;
     Ok(if able { Exit::Done } else { Exit::Environment })
 }
 

@@ -1,7 +1,6 @@
 //! What verifying showed, for people and programs.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use collrules_report::notes;
 use collrules_runner::messages::Messages;
@@ -9,8 +8,8 @@ use collrules_runner::proof::Proof;
 use serde_json::json;
 
 use super::{Question, System};
-use crate::cmd::conclude::wrapped;
 use crate::failure::Failure;
+use crate::screen::{self, wrapped};
 
 pub(super) struct Outcome {
     file: String,
@@ -59,15 +58,11 @@ impl Outcome {
 
     /// Prints it. What is not obeyed is a failure.
     pub(super) fn tell(self, as_json: bool) -> Result<(), Failure> {
-        let mut out = std::io::stdout().lock();
         if as_json {
-            writeln!(out, "{}", serde_json::to_string_pretty(&self.json())?).map_err(Failure::Stdout)?;
+            screen::print(&serde_json::to_string_pretty(&self.json())?)?;
         } else if self.reasons.is_empty() {
-            self.sentences()
-                .iter()
-                .flat_map(|sentence| wrapped(sentence, "", ""))
-                .try_for_each(|line| writeln!(out, "{line}"))
-                .map_err(Failure::Stdout)?;
+            let lines: Vec<String> = self.sentences().iter().flat_map(|sentence| wrapped(sentence, "", "")).collect();
+            screen::print(&lines.join("\n"))?;
         }
         if self.reasons.is_empty() {
             return Ok(());

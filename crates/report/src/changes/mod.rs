@@ -105,15 +105,15 @@ fn name(side: &Side, collective: collrules_rules::Collective, candidate: collrul
     }
 }
 
-/// For a terminal.
-pub fn text(comparison: &Comparison) -> String {
+/// For a terminal with this many columns.
+pub fn text(comparison: &Comparison, width: usize) -> String {
     let mut lines = vec![
         format!("Before: {}", side(&comparison.before)),
         format!("After:  {}", side(&comparison.after)),
         String::new(),
     ];
     let wrapped = |sentence: &str, indent: &'static str| {
-        let options = textwrap::Options::new(80).subsequent_indent(indent).break_words(false);
+        let options = textwrap::Options::new(width).subsequent_indent(indent).break_words(false);
         textwrap::wrap(sentence, options).into_iter().map(|line| line.into_owned()).collect::<Vec<_>>()
     };
     lines.extend(wrapped(&answer(comparison), ""));
@@ -131,13 +131,18 @@ pub fn text(comparison: &Comparison) -> String {
     if !changed.is_empty() {
         lines.extend([String::new(), "The builtin changed:".to_owned()]);
         let rows = changed.into_iter().map(Vec::from);
-        lines.push(aligned(&["collective", "ranks", "message sizes", "change", "as fast as before"], rows, &[1]));
+        lines.push(aligned(
+            width,
+            &["collective", "ranks", "message sizes", "change", "as fast as before"],
+            rows,
+            &[1],
+        ));
     }
     let reserved = reserved(comparison);
     if !reserved.is_empty() {
         lines.extend([String::new(), "Served otherwise:".to_owned()]);
         let head = ["collective", "ranks", "message sizes", "before", "after", "the earlier rules lose"];
-        lines.push(aligned(&head, reserved.into_iter().map(Vec::from), &[1, 5]));
+        lines.push(aligned(width, &head, reserved.into_iter().map(Vec::from), &[1, 5]));
     }
     lines.join("\n") + "\n"
 }

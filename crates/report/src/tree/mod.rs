@@ -43,7 +43,11 @@ fn evidence(collective: Collective, leaf: &Leaf) -> Option<String> {
             if *cells > 1 { format!(", {:.2}x to {:.2}x by cell", gain.least, gain.most) } else { String::new() };
         parts.push(format!("{:.2}x as fast as the builtin{interval}{spread}", gain.mean));
         if let Some(q_value) = q_value {
-            parts.push(format!("q at most {q_value:.2e}"));
+            parts.push(if *q_value >= 0.001 {
+                format!("q at most {q_value:.3}")
+            } else {
+                format!("q at most {q_value:.0e}")
+            });
         }
     }
     if *regret >= 0.000_05 {

@@ -9,14 +9,14 @@ use super::{evidence, sizes, tells};
 
 /// The tree as text, with a line for what each leaf rests on.
 ///
-/// Communicator sizes without measurements are shown only where they have a rule; all others keep the builtin.
-pub fn text(findings: &Findings) -> String {
+/// Communicator sizes without measurements are shown only where they have a rule; all others keep the builtin. Lines
+/// have at most `width` columns.
+pub fn text(findings: &Findings, width: usize) -> String {
     let tree = &findings.tree;
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(text, "Decision tree of {}, for Open MPI {}", findings.source, findings.release);
-    let _ = writeln!(
-        text,
+    let summary = format!(
         "{} rules; {:.3}x as fast as the builtin in geometric mean over measured cells; sharing rules costs {:.2} % in \
          the mean, {:.2} % at most",
         tree.rules,
@@ -24,14 +24,17 @@ pub fn text(findings: &Findings) -> String {
         tree.regret * 100.0,
         tree.worst_regret * 100.0,
     );
-    let _ = writeln!(text, "Sizes are what Open MPI looks up, in bytes. What is not listed keeps the builtin.");
+    let what = "Sizes are what Open MPI looks up, in bytes. What is not listed keeps the builtin.";
+    for line in [summary.as_str(), what].into_iter().flat_map(|sentence| textwrap::wrap(sentence, width)) {
+        let _ = writeln!(text, "{line}");
+    }
     for branch in &tree.collectives {
-        collective(branch, &mut text);
+        collective(branch, width, &mut text);
     }
     text
 }
 
-fn collective(branch: &CollectiveBranch, text: &mut String) {
+fn collective(branch: &CollectiveBranch, width: usize, text: &mut String) {
     let _ = writeln!(text, "\n{}", branch.collective);
     let told: Vec<&RankBranch> = branch.ranges.iter().filter(|range| tells(range)).collect();
     for (place, range) in told.iter().enumerate() {
@@ -41,10 +44,19 @@ fn collective(branch: &CollectiveBranch, text: &mut String) {
         for (place, leaf) in range.leaves.iter().enumerate() {
             let last = place + 1 == range.leaves.len();
             let (fork, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-            let _ = writeln!(text, "{stem}{fork}{}: {} ({})", sizes(leaf), leaf.name, leaf.choice);
+            let leads = format!("{}: {} ({})", sizes(leaf), leaf.name, leaf.choice);
+            wrapped(text, width, &leads, &format!("{stem}{fork}"), &format!("{stem}{below}"));
             let rests = evidence(branch.collective, leaf).map_or(String::new(), |rests| format!("{rests}; "));
-            let _ = writeln!(text, "{stem}{below}   {rests}{}", leaf.why);
+            let indent = format!("{stem}{below}   ");
+            wrapped(text, width, &format!("{rests}{}", leaf.why), &indent, &indent);
         }
+    }
+}
+
+fn wrapped(text: &mut String, width: usize, sentence: &str, first: &str, rest: &str) {
+    let options = textwrap::Options::new(width).initial_indent(first).subsequent_indent(rest);
+    for line in textwrap::wrap(sentence, options) {
+        let _ = writeln!(text, "{line}");
     }
 }
 

@@ -1,0 +1,45 @@
+//! From a folder of OSU output to rules, as libraries: what others measured with `osu_bcast -f` and the like, one file for
+//! each algorithm and number of ranks.
+//!
+//! Run with `cargo run --example osu_folder`, or with a folder of your own: `cargo run --example osu_folder -- FOLDER`.
+//! The command line does the same: `collrules import FOLDER --out run`, then `collrules analyze run`.
+
+#![allow(clippy::print_stdout)]
+
+use std::path::PathBuf;
+
+use collrules_record::findings::Criteria;
+use collrules_record::import::{self, Importer, Options, Timing};
+use collrules_record::units::Seconds;
+use collrules_report::{notes, summary, terminal};
+use collrules_rules::Release;
+use collrules_rules::classic::ClassicFile;
+use collrules_tuner::Observations;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::env::args().nth(1).map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/examples/osu").into());
+
+    // Ranks and algorithms are taken from the names of files and directories where the content does not say them.
+    let release = Release::V4_1;
+    let mut importer = Importer::new(Options::of(release));
+    import::add_all(&mut importer, &[folder]).map_err(|error| error.cause)?;
+    let imported = importer.finish()?;
+    println!("{} timings from {} files", imported.timings.len(), imported.sources.len());
+    for finding in &imported.findings {
+        println!("  {finding}");
+    }
+
+    // The slowest rank's time where it is told, and the average over ranks where it is not.
+    let timings = imported.timings.iter().filter_map(|timing| {
+        let time: Seconds = timing.times.max.or(timing.times.mean)?;
+        let (line, cell, candidate, launch) = (timing.line, timing.cell, timing.candidate, timing.launch);
+        Some(Timing { line, cell, candidate, launch, time })
+    });
+    let observations = Observations::from_timings(&timings.collect::<Vec<_>>())?;
+    let findings = collrules_tuner::analyze(&observations, release, Criteria::default(), "the folder")?;
+    println!("\n{}\n", terminal::verdicts(&findings, 80));
+    summary::sentences(&findings).iter().for_each(|sentence| println!("{sentence}"));
+    println!("\n{}", ClassicFile::from_table(&findings.table, &notes::notes(&findings, "the example"))?);
+    Ok(())
+}

@@ -1,0 +1,17 @@
+//! `collrules completions`: what a shell needs to complete our command lines.
+
+use std::io::Write;
+
+use clap::CommandFactory;
+
+use crate::args::{Args, Completions};
+use crate::failure::Failure;
+
+pub(crate) fn run(args: &Completions) -> Result<(), Failure> {
+    let mut command = Args::command();
+    let name = command.get_name().to_owned();
+    // The generator panics where it cannot write; memory always takes it.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command, name, &mut script);
+    std::io::stdout().lock().write_all(&script).map_err(Failure::Stdout)
+}

@@ -1,0 +1,165 @@
+//! What people read: how wide it is, and whether it is in colour. Nothing else in the program decides on these.
+//!
+//! Text is written with its escape codes; the streams here take them out where they are not wanted: away from a
+//! terminal, under `NO_COLOR` and `CLICOLOR=0`, and where `TERM` is `dumb`. `CLICOLOR_FORCE` asks for them anyway.
+
+use std::env;
+use std::io::{self, IsTerminal, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+
+use crate::failure::Failure;
+
+/// Columns where nothing says how many there are: what every terminal has.
+const COLUMNS: usize = 80;
+
+/// Longer lines are hard to read, however wide the terminal.
+const WIDEST_PROSE: usize = 100;
+
+/// Narrower columns would break every word.
+const NARROWEST: usize = 40;
+
+/// What a piece of text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ink {
+    /// What names a part of the output.
+    Heading,
+    /// As it should be.
+    Good,
+    /// Worth knowing.
+    Note,
+    /// Something suffers.
+    Warning,
+    /// Something is wrong.
+    Bad,
+}
+
+/// The text in its colour.
+pub(crate) fn paint(ink: Ink, text: &str) -> String {
+    let style = match ink {
+        Ink::Heading => Style::new().bold(),
+        Ink::Good => AnsiColor::Green.on_default(),
+        Ink::Note => AnsiColor::Cyan.on_default(),
+        Ink::Warning => AnsiColor::Yellow.on_default(),
+        Ink::Bad => AnsiColor::Red.on_default().bold(),
+    };
+    format!("{style}{text}{style:#}")
+}
+
+/// Standard output, for text with escape codes.
+pub(crate) fn stdout() -> AutoStream<io::StdoutLock<'static>> {
+    AutoStream::auto(io::stdout().lock())
+}
+
+/// Standard error, for text with escape codes.
+pub(crate) fn stderr() -> AutoStream<io::StderrLock<'static>> {
+    AutoStream::auto(io::stderr().lock())
+}
+
+/// Whether standard output shows colours, for those who make escape codes of their own.
+pub(crate) fn is_coloured() -> bool {
+    AutoStream::choice(&io::stdout()) != ColorChoice::Never
+}
+
+/// Whether the terminal can do no more than print lines, one below the other.
+pub(crate) fn is_dumb() -> bool {
+    env::var_os("TERM").is_some_and(|name| name == "dumb")
+}
+
+/// Columns of standard output: what `COLUMNS` says, or those of the terminal, or 80.
+pub(crate) fn width() -> usize {
+    columns(terminal_size::terminal_size_of(io::stdout())).unwrap_or(COLUMNS)
+}
+
+/// Columns of standard error; none where it is no terminal, so that lines of a log stay whole.
+fn log_width() -> Option<usize> {
+    io::stderr().is_terminal().then(|| columns(terminal_size::terminal_size_of(io::stderr())).unwrap_or(COLUMNS))
+}
+
+fn columns(terminal: Option<(terminal_size::Width, terminal_size::Height)>) -> Option<usize> {
+    let told = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    // A terminal that does not know says 0.
+    let found = told.or_else(|| terminal.map(|(width, _)| usize::from(width.0))).filter(|columns| *columns > 0);
+    found.map(|columns| columns.max(NARROWEST))
+}
+
+/// A sentence as lines for standard output. Words that are longer than a line, such as paths and commands, stay whole, to
+/// be copied.
+pub(crate) fn wrapped(sentence: &str, first: &str, rest: &str) -> Vec<String> {
+    wrap(width(), sentence, first, rest)
+}
+
+fn wrap(width: usize, sentence: &str, first: &str, rest: &str) -> Vec<String> {
+    let options = textwrap::Options::new(width.min(WIDEST_PROSE))
+        .initial_indent(first)
+        .subsequent_indent(rest)
+        .word_separator(textwrap::WordSeparator::Custom(words))
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .break_words(false);
+    textwrap::wrap(sentence, options).into_iter().map(|line| line.into_owned()).collect()
+}
+
+/// The words of a line. What stands between backquotes, or between quotes behind an option, is a command to be copied,
+/// and one word.
+fn words(line: &str) -> Box<dyn Iterator<Item = textwrap::core::Word<'_>> + '_> {
+    let mut words = Vec::new();
+    let (mut start, mut quote, mut before) = (0, None, ' ');
+    for (place, char) in line.char_indices() {
+        if before == ' ' && char != ' ' && quote.is_none() && place > start {
+            words.push(textwrap::core::Word::from(&line[start..place]));
+            start = place;
+        }
+        match quote {
+            None if before == ' ' && (char == '`' || line[place..].starts_with("'-")) => quote = Some(char),
+            Some(open) if char == open => quote = None,
+            _ => {}
+        }
+        before = char;
+    }
+    words.push(textwrap::core::Word::from(&line[start..]));
+    Box::new(words.into_iter())
+}
+
+/// Prints text, with a line break at its end.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = stdout();
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    write!(out, "{text}{end}").and_then(|()| out.flush()).map_err(Failure::Stdout)
+}
+
+/// A line for standard error: wrapped on a terminal, whole in a log.
+pub(crate) fn logged(prefix: &str, line: &str) -> String {
+    let Some(width) = log_width() else { return format!("{prefix}{line}") };
+    let lines = line.lines().enumerate().flat_map(|(place, line)| {
+        let text = line.trim_start();
+        let indent = " ".repeat(line.len() - text.len());
+        let first = if place == 0 { format!("{prefix}{indent}") } else { indent.clone() };
+        wrap(width, text, &first, &format!("{indent}  "))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_are_wrapped_between_words() {
+        let lines = wrap(40, "mpirun --mca coll_tuned_dynamic_rules_filename /a/long/path/to/rules.conf", "  ", "    ");
+        assert_eq!(
+            lines,
+            ["  mpirun --mca", "    coll_tuned_dynamic_rules_filename", "    /a/long/path/to/rules.conf"]
+        );
+        let remedy = wrap(40, "name hosts: --mpirun-args '--hostfile FILE' or use `a command with blanks`", "", "");
+        assert_eq!(remedy, ["name hosts: --mpirun-args", "'--hostfile FILE' or use", "`a command with blanks`"]);
+        let one = "x".repeat(50);
+        assert_eq!(wrap(40, &one, "", ""), [one], "a path stays whole");
+        assert!(wrap(300, &"word ".repeat(60), "", "").iter().all(|line| line.len() <= WIDEST_PROSE));
+    }
+
+    #[test]
+    fn ink_ends_where_the_text_does() {
+        assert_eq!(paint(Ink::Heading, "Files:"), "\u{1b}[1mFiles:\u{1b}[0m");
+    }
+}
