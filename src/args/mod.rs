@@ -8,6 +8,7 @@ mod refine;
 mod session;
 mod timing;
 mod tree;
+mod validate;
 mod verify;
 
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ pub(crate) use refine::RefineArgs;
 pub(crate) use session::Session;
 pub(crate) use timing::{Budget, Timing};
 pub(crate) use tree::{Tree, TreeFormat};
+pub(crate) use validate::{DEFAULT_PAIRS, Validate, Validation};
 pub(crate) use verify::Verify;
 
 /// The release that foreign timings are taken to come from where nobody says otherwise.
@@ -43,7 +45,8 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 a checked file has problems, compared files differ, or benchmarked data is wrong; 2 the command line makes no sense; 3 an \
 input is missing or unusable; 4 the environment does not serve (no mpirun, a worker that does not start, an unknown \
 Open MPI, too few slots); 5 measuring ended before its time, \
-what was measured is kept; 6 an output cannot be written or is already there; 7 Open MPI does not obey the rules file";
+what was measured is kept; 6 an output cannot be written or is already there; 7 Open MPI does not obey the rules file; 8 a \
+rules file makes something slower than it is without";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -61,6 +64,8 @@ pub(crate) enum Command {
     Import(Import),
     /// Show whether the Open MPI in use accepts a rules file and serves calls by the rules meant for them
     Verify(Verify),
+    /// Compare a rules file with the builtin in fresh launches without it and with it, and give back what is slower
+    Validate(Validate),
     /// Say what is installed, which components would serve, and what is in the way of measuring, with remedies
     Doctor(doctor::Doctor),
     /// Show everything that is wrong with rules files, or might surprise, in any release
@@ -131,6 +136,8 @@ pub(crate) struct Tune {
     pub(crate) simulate: Simulate,
     #[command(flatten)]
     pub(crate) session: Session,
+    #[command(flatten)]
+    pub(crate) validation: Validation,
 }
 
 #[derive(Clone, Debug, clap::Args)]
@@ -202,6 +209,8 @@ pub(crate) enum ScenarioArg {
     Perfect,
     /// All candidates are alike; differences are noise
     Noise,
+    /// As stale, but under a rules file some of what was measured turns out slower
+    Deceptive,
 }
 
 #[derive(Debug, clap::Args)]

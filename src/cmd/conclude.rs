@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use collrules_record::findings::{Criteria, Findings};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Seconds;
-use collrules_report::{summary, terminal};
+use collrules_report::markdown::Context;
+use collrules_report::{summary, terminal, validation};
 
 use crate::args::CriteriaArgs;
 use crate::failure::Failure;
@@ -25,15 +26,16 @@ impl CriteriaArgs {
 }
 
 /// Prints verdicts, expectations, remarks, and the files with what they are for.
-pub(super) fn print(run: &RunDir, findings: &Findings, switch_on: &[String], proof: &[String]) -> Result<(), Failure> {
+pub(super) fn print(run: &RunDir, findings: &Findings, context: &Context<'_>) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    text(run, findings, switch_on, proof).iter().try_for_each(|line| writeln!(out, "{line}")).map_err(Failure::Stdout)
+    text(run, findings, context).iter().try_for_each(|line| writeln!(out, "{line}")).map_err(Failure::Stdout)
 }
 
 /// Sentences are wrapped to this width; commands and paths are left whole, to be copied.
 const WIDTH: usize = 80;
 
-fn text(run: &RunDir, findings: &Findings, switch_on: &[String], proof: &[String]) -> Vec<String> {
+fn text(run: &RunDir, findings: &Findings, context: &Context<'_>) -> Vec<String> {
+    let Context { switch_on, proof, validation, .. } = context;
     let mut lines = vec![terminal::verdicts(findings), String::new(), "Expected gain over the builtin:".to_owned()];
     lines.extend(summary::sentences(findings).iter().flat_map(|sentence| wrapped(sentence, "  ", "    ")));
     if !findings.remarks.is_empty() {
@@ -54,9 +56,10 @@ fn text(run: &RunDir, findings: &Findings, switch_on: &[String], proof: &[String
         lines.extend([String::new(), "To switch it on, for one run or for a shell:".to_owned()]);
         lines.extend(switch_on.iter().map(|line| format!("  {line}")));
     }
-    if !proof.is_empty() {
+    let compared = validation.map(validation::sentences).unwrap_or_default();
+    for sentences in [proof, &compared].into_iter().filter(|sentences| !sentences.is_empty()) {
         lines.push(String::new());
-        lines.extend(proof.iter().flat_map(|sentence| wrapped(sentence, "", "")));
+        lines.extend(sentences.iter().flat_map(|sentence| wrapped(sentence, "", "")));
     }
     lines
 }

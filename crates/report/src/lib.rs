@@ -8,6 +8,7 @@
 //! | [`osu`] | benchmark tables with OSU's columns |
 //! | [`notes`] | the comments of the rules file |
 //! | [`tree`] | the decision tree with its evidence, as text and as a drawing |
+//! | [`validation`] | what launches without and with a rules file showed |
 
 pub mod markdown;
 pub mod notes;
@@ -15,3 +16,4 @@ pub mod osu;
 pub mod summary;
 pub mod terminal;
 pub mod tree;
+pub mod validation;

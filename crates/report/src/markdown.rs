@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 
 use collrules_record::findings::{CellFinding, Findings, Statistic, Verdict};
 use collrules_record::units::Seconds;
-use collrules_record::{Component, Estimate, Manifest, Placement};
+use collrules_record::{Component, Estimate, Manifest, Placement, Validation};
 use collrules_rules::Collective;
 
 use crate::summary::{candidate_name, name, percent, sentences, stretches};
@@ -19,6 +19,8 @@ pub struct Context<'a> {
     pub switch_on: Vec<String>,
     /// What was shown about the file and the Open MPI in use, in whole sentences.
     pub proof: Vec<String>,
+    /// What fresh launches without and with the file showed.
+    pub validation: Option<&'a Validation>,
 }
 
 /// The report as Markdown.
