@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     Output = 6,
     /// The Open MPI in use does not do what the rules file says.
     Unproven = 7,
+    /// A rules file makes something slower than it is without.
+    Slower = 8,
 }
 
 impl From<Exit> for ExitCode {

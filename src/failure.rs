@@ -29,6 +29,12 @@ pub(crate) enum Failure {
         if *samples > 0 { format!(", and `collrules analyze {run}` makes them of what there is") } else { String::new() }
     )]
     Incomplete { cause: Box<RunnerError>, samples: usize, cells: usize, planned: usize, kept: String, run: String },
+    /// A comparison ended before its time.
+    #[error(
+        "{cause}\nThe comparison is not complete: its samples are safe in {kept}, and `collrules validate {rules}` goes on \
+         with it. The rules file stays as it was"
+    )]
+    Unvalidated { cause: Box<Failure>, kept: String, rules: String },
     /// What comes after measuring failed.
     #[error("{cause}\nAll samples are safe; `collrules tune --resume {run}` does the rest again")]
     Unconcluded { cause: Box<Failure>, run: String },
@@ -145,7 +151,7 @@ impl Failure {
             Self::Unconcluded { cause, .. } => cause.exit(),
             Self::OtherSystem { .. } => Exit::Environment,
             Self::Runner(_) => Exit::Environment,
-            Self::Incomplete { .. } => Exit::Incomplete,
+            Self::Incomplete { .. } | Self::Unvalidated { .. } => Exit::Incomplete,
             Self::Unproven { .. } => Exit::Unproven,
         }
     }

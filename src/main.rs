@@ -19,7 +19,7 @@ use crate::exit::Exit;
 fn main() -> ExitCode {
     let done = |()| Exit::Done;
     let result = match Args::parse().command {
-        Command::Tune(tune) => cmd::tune::run(&tune).map(done),
+        Command::Tune(tune) => cmd::tune::run(&tune),
         Command::Measure(tune) => cmd::measure::run(&tune).map(done),
         Command::Plan(tune) => cmd::plan::run(&tune).map(done),
         Command::Analyze(analyze) => cmd::analyze::run(&analyze).map(done),
@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Report(report) => cmd::report::run(&report).map(done),
         Command::Import(import) => cmd::import::run(&import).map(done),
         Command::Verify(verify) => cmd::verify::run(&verify).map(done),
+        Command::Validate(validate) => cmd::validate::run(&validate),
         Command::Doctor(doctor) => cmd::doctor::run(&doctor),
         Command::Check(check) => cmd::check::run(&check),
         Command::Explain(explain) => cmd::explain::run(&explain).map(done),

@@ -10,6 +10,7 @@ mod report;
 mod session;
 mod timing;
 mod tree;
+mod validate;
 mod verify;
 
 use std::path::PathBuf;
@@ -29,6 +30,7 @@ pub(crate) use report::{Report, ReportFormat};
 pub(crate) use session::Session;
 pub(crate) use timing::{Budget, Timing};
 pub(crate) use tree::{Tree, TreeFormat};
+pub(crate) use validate::{DEFAULT_PAIRS, Validate, Validation};
 pub(crate) use verify::Verify;
 
 /// The release that foreign timings are taken to come from where nobody says otherwise.
@@ -53,7 +55,8 @@ Exit codes:
      an unknown Open MPI, too few slots
   5  measuring ended before its time; what was measured is kept
   6  an output cannot be written, or is already there
-  7  Open MPI does not obey the rules file";
+  7  Open MPI does not obey the rules file
+  8  a rules file makes something slower than it is without";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -73,6 +76,8 @@ pub(crate) enum Command {
     Import(Import),
     /// Show whether the Open MPI in use accepts a rules file and serves calls by the rules meant for them
     Verify(Verify),
+    /// Compare a rules file with the builtin in fresh launches without it and with it, and give back what is slower
+    Validate(Validate),
     /// Say what is installed, which components would serve, and what is in the way of measuring, with remedies
     Doctor(doctor::Doctor),
     /// Show everything that is wrong with rules files, or might surprise, in any release
@@ -147,6 +152,8 @@ pub(crate) struct Tune {
     pub(crate) simulate: Simulate,
     #[command(flatten)]
     pub(crate) session: Session,
+    #[command(flatten)]
+    pub(crate) validation: Validation,
 }
 
 #[derive(Clone, Debug, clap::Args)]
@@ -218,6 +225,8 @@ pub(crate) enum ScenarioArg {
     Perfect,
     /// All candidates are alike; differences are noise
     Noise,
+    /// As stale, but under a rules file some of what was measured turns out slower
+    Deceptive,
 }
 
 #[derive(Debug, clap::Args)]

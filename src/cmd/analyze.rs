@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use collrules_record::findings::Findings;
+use collrules_record::findings::{Criteria, Findings};
 use collrules_record::import::{Format, ImportManifest, ImportReport, Importer};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Seconds;
@@ -85,10 +85,21 @@ pub(super) fn findings_of_run(
     criteria: &CriteriaArgs,
     policy: Policy,
 ) -> Result<Findings, Failure> {
+    findings_under(run, manifest, release, criteria.criteria(manifest.survey.clock_step), policy)
+}
+
+/// The same under these criteria. What a validation of the run gave back to the builtin stays there.
+pub(super) fn findings_under(
+    run: &RunDir,
+    manifest: &Manifest,
+    release: Release,
+    criteria: Criteria,
+    policy: Policy,
+) -> Result<Findings, Failure> {
     let source_name = run.path().display().to_string();
     let failed = |cause| Failure::Analysis { source_name: source_name.clone(), cause };
-    let observations = observations_of_run(run, manifest.plan.launches)?;
-    let criteria = criteria.criteria(manifest.survey.clock_step);
+    let given_back = run.validation()?.map(|validation| validation.given_back).unwrap_or_default();
+    let observations = observations_of_run(run, manifest.plan.launches)?.giving_back(given_back.clone());
     let placement = &manifest.plan.placement;
     let (mut findings, freed) =
         collrules_tuner::analyze_among(&observations, placement, release, criteria, policy, &source_name)
@@ -102,6 +113,7 @@ pub(super) fn findings_of_run(
             manifest.plan.cells.len(),
         ));
     }
+    findings.remarks.extend(remarks::of_validation(&given_back));
     findings.remarks.extend(remarks::of_rules(&findings));
     findings.remarks.extend(remarks::of_run(manifest));
     findings.remarks.extend(clock::under_resolution(&findings));
@@ -179,5 +191,5 @@ fn finish(
     if quiet {
         return Ok(());
     }
-    conclude::print(run, findings, &context.switch_on, &context.proof)
+    conclude::print(run, findings, &context)
 }

@@ -3,7 +3,8 @@
 use collrules_record::findings::{Criteria, Findings};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Seconds;
-use collrules_report::{summary, terminal};
+use collrules_report::Context;
+use collrules_report::{summary, terminal, validation};
 
 use crate::args::CriteriaArgs;
 use crate::failure::Failure;
@@ -24,11 +25,12 @@ impl CriteriaArgs {
 }
 
 /// Prints verdicts, expectations, remarks, and the files with what they are for.
-pub(super) fn print(run: &RunDir, findings: &Findings, switch_on: &[String], proof: &[String]) -> Result<(), Failure> {
-    screen::print(&text(run, findings, switch_on, proof).join("\n"))
+pub(super) fn print(run: &RunDir, findings: &Findings, context: &Context<'_>) -> Result<(), Failure> {
+    screen::print(&text(run, findings, context).join("\n"))
 }
 
-fn text(run: &RunDir, findings: &Findings, switch_on: &[String], proof: &[String]) -> Vec<String> {
+fn text(run: &RunDir, findings: &Findings, context: &Context<'_>) -> Vec<String> {
+    let Context { switch_on, proof, validation, .. } = context;
     let heading = |text: &str| paint(Ink::Heading, text);
     let verdicts = terminal::verdicts(findings, screen::width());
     let mut lines = vec![verdicts, String::new(), heading("Expected gain over the builtin:")];
@@ -54,9 +56,10 @@ fn text(run: &RunDir, findings: &Findings, switch_on: &[String], proof: &[String
         lines.extend([String::new(), heading("To switch it on, for one run or for a shell:")]);
         lines.extend(switch_on.iter().map(|line| format!("  {line}")));
     }
-    if !proof.is_empty() {
+    let compared = validation.map(validation::sentences).unwrap_or_default();
+    for sentences in [proof, &compared].into_iter().filter(|sentences| !sentences.is_empty()) {
         lines.push(String::new());
-        lines.extend(proof.iter().flat_map(|sentence| wrapped(sentence, "", "")));
+        lines.extend(sentences.iter().flat_map(|sentence| wrapped(sentence, "", "")));
     }
     lines
 }

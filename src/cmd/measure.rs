@@ -14,7 +14,7 @@ use collrules_runner::{Backend, RunnerError};
 
 use super::start::{self, Started};
 use super::{foresee, plan, resume, served};
-use crate::args::{ScenarioArg, Tune};
+use crate::args::{Launch, ScenarioArg, Simulate, Tune};
 use crate::deliver::Pins;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -93,7 +93,7 @@ type Session = (Started, Manifest, RunDir, RunLog, Tune);
 
 fn begin(args: &Tune) -> Result<Session, Failure> {
     let begin = Instant::now();
-    let started = start(args)?;
+    let started = start(&args.launch, &args.simulate)?;
     let plan = plan::of(args, &started.survey, begin.elapsed())?;
     foresee::remarks_on(&plan).iter().for_each(|line| say(line));
     let manifest = manifest(args, started.backend.as_ref(), &started.survey, &plan, &started.pins);
@@ -108,21 +108,22 @@ fn go_on(directory: &std::path::Path) -> Result<Session, Failure> {
     let log = run.log()?;
     let manifest = run.manifest()?;
     let options = resume::options(&manifest)?;
-    let started = start(&options)?;
+    let started = start(&options.launch, &options.simulate)?;
     resume::refuse_other_system(&run, &manifest, &started)?;
     Ok((started, manifest, run, log, options))
 }
 
 /// The backend and what it finds.
-pub(super) fn start(args: &Tune) -> Result<Started, RunnerError> {
-    let Some(scenario) = args.simulate.simulate else { return start::mpi(&args.launch) };
+pub(super) fn start(launch: &Launch, simulate: &Simulate) -> Result<Started, RunnerError> {
+    let Some(scenario) = simulate.simulate else { return start::mpi(launch) };
     let scenario = match scenario {
         ScenarioArg::Stale => Scenario::Stale,
         ScenarioArg::Perfect => Scenario::Perfect,
         ScenarioArg::Noise => Scenario::Noise,
+        ScenarioArg::Deceptive => Scenario::Deceptive,
     };
-    let release = args.simulate.simulated_release;
-    let mut simulation = Simulation::new(scenario, release, args.simulate.simulated_slots.0);
+    let release = simulate.simulated_release;
+    let mut simulation = Simulation::new(scenario, release, simulate.simulated_slots.0);
     let survey = simulation.survey()?;
     Ok(Started { backend: Box::new(simulation), survey, release, pins: Pins::new() })
 }

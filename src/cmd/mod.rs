@@ -26,4 +26,5 @@ mod source;
 mod start;
 pub(crate) mod tree;
 pub(crate) mod tune;
+pub(crate) mod validate;
 pub(crate) mod verify;

@@ -10,7 +10,7 @@ use collrules_runner::RunnerError;
 use collrules_runner::grid::Grid;
 
 use super::start::Started;
-use super::{foresee, measure, refine};
+use super::{foresee, measure, refine, validate};
 use crate::args::Tune;
 use crate::failure::Failure;
 use crate::progress::say;
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
         return Err(Failure::Usage("the plan of a run is in its manifest.json; --resume goes on with it".to_owned()));
     }
     let begin = Instant::now();
-    let Started { mut backend, survey, .. } = measure::start(args)?;
+    let Started { mut backend, survey, .. } = measure::start(&args.launch, &args.simulate)?;
     let plan = of(args, &survey, begin.elapsed())?;
     if args.session.json {
         return writeln!(std::io::stdout(), "{}", serde_json::to_string(&plan)?).map_err(Failure::Stdout);
@@ -43,7 +43,9 @@ fn schedule(args: &Tune, survey: Duration) -> Schedule {
     let startup = if args.simulate.simulate.is_some() { 0.0 } else { survey.as_secs_f64() };
     let launches = f64::from(args.launches);
     let starts = startup * (1.0 + PROOF_JOBS + launches);
-    let measuring = args.budget.0.map(|budget| (budget.0 * refine::grid_share(&args.refine) - starts).max(0.0));
+    let reserved = validate::reserved(args, Seconds(startup));
+    let measuring =
+        args.budget.0.map(|budget| ((budget.0 - reserved) * refine::grid_share(&args.refine) - starts).max(0.0));
     if measuring == Some(0.0) {
         say(&format!(
             "starting jobs alone takes about {}, which is the whole budget: little will be measured",

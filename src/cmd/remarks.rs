@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use collrules_record::Manifest;
 use collrules_record::findings::Findings;
+use collrules_record::validation::GivenBack;
 use collrules_rules::registry::{self, MixedTypes};
 
 /// Whole sentences; they belong to the findings of a run, whenever those are made.
@@ -42,6 +43,25 @@ pub(super) fn of_run(manifest: &Manifest) -> Vec<String> {
         );
     }
     remarks
+}
+
+/// A whole sentence on what gave way to the builtin because a validation did not bear it out.
+pub(super) fn of_validation(given_back: &[GivenBack]) -> Option<String> {
+    let mut places: Vec<String> = given_back
+        .iter()
+        .map(|range| match (range.ranks.first, range.ranks.end) {
+            (first, Some(end)) if end == first + 1 => format!("{} on {first} ranks", range.collective),
+            (first, Some(end)) => format!("{} on {first} to {} ranks", range.collective, end - 1),
+            (first, None) => format!("{} on {first} ranks and more", range.collective),
+        })
+        .collect();
+    places.dedup();
+    (!places.is_empty()).then(|| {
+        format!(
+            "In fresh launches rules were no faster than the builtin, or slower, which serves again what they concerned: {}.",
+            places.join(", "),
+        )
+    })
 }
 
 /// Whole sentences on what the chosen algorithms ask of programs.

@@ -10,7 +10,7 @@ use collrules_record::Manifest;
 use collrules_record::rundir::RunDir;
 
 use super::start::Started;
-use crate::args::{Args, Command, CriteriaArgs, Launch, Session, Tune};
+use crate::args::{Args, Command, CriteriaArgs, Launch, Session, Tune, Validation};
 use crate::failure::Failure;
 
 /// The options in force: those of the command that began the run, then those of this one. What decides what is
@@ -20,13 +20,23 @@ pub(super) fn options(manifest: &Manifest) -> Result<Tune, Failure> {
     merged(&manifest.command, &now)
 }
 
+/// The options that a run began with; none where this version does not know its command.
+pub(super) fn begun_with(command: &[String]) -> Option<Tune> {
+    let matches = Args::command().try_get_matches_from(command).ok()?;
+    match Args::from_arg_matches(&matches).ok()?.command {
+        Command::Tune(options) | Command::Measure(options) => Some(options),
+        _ => None,
+    }
+}
+
 fn merged(before: &[String], now: &[String]) -> Result<Tune, Failure> {
     let unusable = |error: clap::Error| Failure::Usage(error.to_string());
     let matches = Args::command().try_get_matches_from(now).map_err(unusable)?;
-    let changeable: BTreeSet<String> = [Launch::augment_args, CriteriaArgs::augment_args, Session::augment_args]
-        .iter()
-        .flat_map(|augment| names(&augment(clap::Command::new(""))))
-        .collect();
+    let changeable: BTreeSet<String> =
+        [Launch::augment_args, CriteriaArgs::augment_args, Session::augment_args, Validation::augment_args]
+            .iter()
+            .flat_map(|augment| names(&augment(clap::Command::new(""))))
+            .collect();
     if let Some((_, given)) = matches.subcommand() {
         let fixed = names(&Tune::augment_args(clap::Command::new("")))
             .into_iter()
@@ -52,7 +62,7 @@ fn merged(before: &[String], now: &[String]) -> Result<Tune, Failure> {
     }
 }
 
-fn names(command: &clap::Command) -> Vec<String> {
+pub(super) fn names(command: &clap::Command) -> Vec<String> {
     command.get_arguments().map(|argument| argument.get_id().to_string()).collect()
 }
 

@@ -10,14 +10,15 @@ use collrules_runner::proof::{self, Proof};
 use super::analyze::findings_of_run;
 use super::measure::{self, Measured};
 use super::start::Started;
-use super::{conclude, plan, refine, served};
+use super::{conclude, plan, refine, served, validate};
 use crate::args::Tune;
 use crate::deliver;
+use crate::exit::Exit;
 use crate::failure::Failure;
 
-pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
+pub(crate) fn run(args: &Tune) -> Result<Exit, Failure> {
     if args.dry_run {
-        return plan::run(args);
+        return plan::run(args).map(|()| Exit::Done);
     }
     let mut measured = measure::campaign(args)?;
     let run = measured.run.path().display().to_string();
@@ -31,11 +32,11 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
 }
 
 /// Everything after measuring.
-fn decide(measured: &mut Measured) -> Result<(), Failure> {
+fn decide(measured: &mut Measured) -> Result<Exit, Failure> {
     let Measured { manifest, run, options, started, .. } = measured;
     let findings = findings_of_run(run, manifest, started.release, &options.criteria, options.policy.policy())?;
-    let findings = refine::rounds(measured, findings)?;
-    let Measured { started, manifest, run, options, reporter, .. } = measured;
+    let mut findings = refine::rounds(measured, findings)?;
+    let Measured { started, manifest, run, reporter, .. } = measured;
     let Started { backend, survey, release, pins } = started;
     let pins = served::pins(pins, &findings);
     backend.pin(&findings.pins);
@@ -50,22 +51,40 @@ fn decide(measured: &mut Measured) -> Result<(), Failure> {
     }
     run.rename(rundir::UNPROVEN, rundir::RULES)?;
     deliver::settings(run, &pins)?;
-    let context = Context {
+    let mut context = Context {
         manifest: Some(manifest),
         switch_on: deliver::switch_on(run, &findings, &pins),
         proof: shown(&findings, &proof, backend.name(), survey),
         tool: deliver::TOOL.to_owned(),
         ..Context::default()
     };
+    // Whatever becomes of the validation, what was proven is complete.
     deliver::report(run, &findings, &context)?;
     reporter.concluded(run, &findings, &proof);
-    if options.session.json {
-        return Ok(());
+    let (switch_on, proof) = (context.switch_on, context.proof);
+    let validated = validate::after_tuning(measured, &findings)?;
+    let Measured { started, manifest, run, options, .. } = measured;
+    let Started { backend, survey, pins, .. } = started;
+    context = Context { manifest: Some(manifest), switch_on, proof, tool: deliver::TOOL.to_owned(), validation: None };
+    let mut validation = None;
+    if let Some(validated) = validated {
+        if let Some((repaired, proof)) = validated.repaired {
+            let pins = served::pins(pins, &repaired);
+            context.switch_on = deliver::switch_on(run, &repaired, &pins);
+            context.proof = shown(&repaired, &proof, backend.name(), survey);
+            findings = repaired;
+        }
+        validation = Some(validated.validation);
     }
-    conclude::print(run, &findings, &context.switch_on, &context.proof)
+    context.validation = validation.as_ref();
+    deliver::report(run, &findings, &context)?;
+    if !options.session.json {
+        conclude::print(run, &findings, &context)?;
+    }
+    Ok(if validation.is_some_and(|validation| validation.loses()) { Exit::Slower } else { Exit::Done })
 }
 
-fn shown(findings: &Findings, proof: &Proof, backend: &str, survey: &Survey) -> Vec<String> {
+pub(super) fn shown(findings: &Findings, proof: &Proof, backend: &str, survey: &Survey) -> Vec<String> {
     if findings.table.is_empty() {
         return vec!["There is no rule whose effect could be shown.".to_owned()];
     }

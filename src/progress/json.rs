@@ -5,7 +5,8 @@ use std::path::Path;
 
 use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Candidate, Cell, Plan};
+use collrules_record::validation::Outcome;
+use collrules_record::{Candidate, Cell, Plan, Validation};
 use collrules_runner::RunnerError;
 use collrules_runner::campaign::{Launch, Notice, Tally};
 use collrules_runner::proof::Proof;
@@ -30,6 +31,32 @@ pub(super) fn started(run: &Path, plan: &Plan, resumed: bool) -> Value {
         "points": plan.points(),
         "launches": collrules_runner::separate::starts(plan).len(),
         "budget_s": plan.budget().map(|budget| budget.0),
+    })
+}
+
+pub(super) fn validating(run: &Path, plan: &Plan) -> Value {
+    json!({
+        "event": "validating",
+        "run": run.to_string_lossy(),
+        "cells": plan.cells.len(),
+        "pairs": plan.launches,
+        "budget_s": plan.budget().map(|budget| budget.0),
+    })
+}
+
+pub(super) fn validated(home: &RunDir, validation: &Validation) -> Value {
+    let last = validation.last().cloned().unwrap_or_default();
+    json!({
+        "event": "validated",
+        "validation": home.file(rundir::VALIDATION).to_string_lossy(),
+        "comparisons": validation.rounds.len(),
+        "cells": last.cells.len(),
+        "faster": last.count(Outcome::Faster),
+        "same": last.count(Outcome::Same),
+        "slower": last.count(Outcome::Slower),
+        "failed": last.failed.len(),
+        "speedup": last.geometric_mean(),
+        "repaired": validation.rounds.iter().map(|round| round.repaired.len()).sum::<usize>(),
     })
 }
 

@@ -7,9 +7,10 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use collrules_record::Plan;
 use collrules_record::findings::Findings;
+use collrules_record::plan::Schedule;
 use collrules_record::rundir::RunDir;
+use collrules_record::{Plan, Validation};
 use collrules_runner::RunnerError;
 use collrules_runner::campaign::{Launch, Notice, Tally};
 use collrules_runner::proof::Proof;
@@ -78,6 +79,39 @@ impl Reporter {
             first: 0,
             start: Instant::now(),
             estimate: Estimate::new(plan, 0),
+        }
+    }
+
+    /// A reporter that says nothing of the campaign as a whole.
+    pub(crate) fn quiet(session: &Session) -> Self {
+        let how = match (session.json, std::io::stderr().is_terminal()) {
+            (true, _) => How::Json,
+            (false, true) => How::Bar(bar()),
+            (false, false) => How::Plain { last: Instant::now() },
+        };
+        let nothing = Plan::new(Vec::new(), 0, Schedule::default(), 0);
+        Self { how, launches: 0, first: 0, start: Instant::now(), estimate: Estimate::new(&nothing, 0) }
+    }
+
+    /// A comparison of a rules file with nothing begins.
+    pub(crate) fn validating(&self, run: &Path, plan: &Plan) {
+        if let How::Json = self.how {
+            json::emit(&json::validating(run, plan));
+        } else {
+            let time = plan.budget().map_or("until all is precise".to_owned(), |time| format!("for about {time}"));
+            say(&format!(
+                "comparing {} cells without and with the rules, {} pairs of launches, {time}, into {}",
+                plan.cells.len(),
+                plan.launches,
+                run.display(),
+            ));
+        }
+    }
+
+    /// All comparisons are made.
+    pub(crate) fn validated(&self, home: &RunDir, validation: &Validation) {
+        if let How::Json = self.how {
+            json::emit(&json::validated(home, validation));
         }
     }
 

@@ -17,6 +17,7 @@ mod replay;
 mod simulated;
 mod support;
 mod tree;
+mod validate;
 
 #[cfg(feature = "mpi")]
 mod bench;

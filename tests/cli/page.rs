@@ -240,10 +240,11 @@ fn a_validation_is_shown_before_and_after_the_repair() {
         rules: "rules.conf".to_owned(),
         version: "5.0.11".parse().unwrap(),
         settings: Default::default(),
-        criteria: Criteria { min_difference: 0.03, error_rate: 0.05, level: 0.95 },
+        criteria: Criteria::default(),
+        given_back: Vec::new(),
         rounds: vec![
-            Round { pairs: 4, cells: cells(true), repaired: vec![repaired] },
-            Round { pairs: 4, cells: cells(false), repaired: Vec::new() },
+            Round { pairs: 4, cells: cells(true), repaired: vec![repaired], ..Round::default() },
+            Round { pairs: 4, cells: cells(false), ..Round::default() },
         ],
     };
     fs::write(run.join("validation.json"), serde_json::to_string(&validation).unwrap()).unwrap();

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::component::Component;
 
-/// A candidate; its text form is `builtin`, `tuned:algorithm/faninout/segsize/max_requests` or `component:name`.
+/// A candidate; its text form is `builtin`, `tuned:algorithm/faninout/segsize/max_requests`, `component:name` or `rules`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Candidate {
@@ -18,6 +18,8 @@ pub enum Candidate {
     Tuned(Choice),
     /// What a component of Open MPI does by its own decision. Rules cannot ask for it; settings can.
     Component(Component),
+    /// What Open MPI does under the rules file that is validated, with all settings that belong to it.
+    Rules,
 }
 
 /// A text that names no candidate.
@@ -27,10 +29,10 @@ pub struct BadCandidate(String);
 
 impl Candidate {
     /// The choice that a rule line needs to get this candidate. For a component it is the builtin's: no rule names one,
-    /// and `tuned` decides by itself where its rules say nothing.
+    /// and `tuned` decides by itself where its rules say nothing. A whole rules file is no single choice either.
     pub fn choice(self) -> Choice {
         match self {
-            Self::Builtin | Self::Component(_) => Choice::BUILTIN,
+            Self::Builtin | Self::Component(_) | Self::Rules => Choice::BUILTIN,
             Self::Tuned(choice) => choice,
         }
     }
@@ -47,6 +49,7 @@ impl fmt::Display for Candidate {
             Self::Builtin => f.pad("builtin"),
             Self::Tuned(choice) => f.pad(&format!("tuned:{choice}")),
             Self::Component(component) => f.pad(&format!("component:{component}")),
+            Self::Rules => f.pad("rules"),
         }
     }
 }
@@ -57,6 +60,9 @@ impl FromStr for Candidate {
     fn from_str(text: &str) -> Result<Self, BadCandidate> {
         if text == "builtin" {
             return Ok(Self::Builtin);
+        }
+        if text == "rules" {
+            return Ok(Self::Rules);
         }
         if let Some(name) = text.strip_prefix("component:") {
             return name.parse().map(Self::Component).map_err(|_| BadCandidate(text.to_owned()));
@@ -90,7 +96,7 @@ mod tests {
     #[test]
     fn candidates_read_back() {
         let tuned = Candidate::Tuned(Choice::plain(3).with_segsize(8192));
-        for candidate in [Candidate::Builtin, tuned, Candidate::Component(Component::HAN)] {
+        for candidate in [Candidate::Builtin, tuned, Candidate::Component(Component::HAN), Candidate::Rules] {
             assert_eq!(candidate.to_string().parse(), Ok(candidate));
         }
         for bad in ["", "tuned", "tuned:3", "tuned:0/0/0/0", "Builtin", "component:"] {

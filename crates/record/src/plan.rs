@@ -1,6 +1,6 @@
 //! The cells of a campaign and the candidates of each.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_rules::Collective;
 use serde::{Deserialize, Serialize};
@@ -33,9 +33,46 @@ pub struct Plan {
     /// In the plan of a launch that loads a rules file: the rule that serves every call of its cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_rule: Option<Candidate>,
+    /// In a plan that compares Open MPI as it is with what it does under a rules file: how the file is put in force. Each
+    /// launch has one of the candidates `builtin` and `rules`, and `launches` counts pairs of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployment: Option<Deployment>,
     /// Where the ranks of each communicator are, and which component serves them.
     #[serde(default)]
     pub placement: Placement,
+}
+
+/// A rules file as its users put it in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deployment {
+    /// How the settings reach Open MPI.
+    pub way: DeployWay,
+    /// The MCA settings of the launches with the file, by name. Launches without it have none of them.
+    pub settings: BTreeMap<String, String>,
+    /// The number of the first pair: earlier plans of the same run have made those before.
+    #[serde(default)]
+    pub first_pair: u32,
+}
+
+/// How MCA settings reach Open MPI.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeployWay {
+    /// As variables in the environment of mpirun, which hands them on to all ranks: what `env.sh` does.
+    #[default]
+    Environment,
+    /// As options of mpirun.
+    CommandLine,
+}
+
+impl Deployment {
+    /// The setting that names the rules file.
+    pub const FILE: &'static str = "coll_tuned_dynamic_rules_filename";
+
+    /// The rules file.
+    pub fn rules(&self) -> Option<&str> {
+        self.settings.get(Self::FILE).map(String::as_str)
+    }
 }
 
 /// The collectives whose candidates cannot, or shall not, be switched in one job.
@@ -195,7 +232,18 @@ impl Plan {
     pub fn new(cells: Vec<CellPlan>, launches: u32, schedule: Schedule, seed: u64) -> Self {
         let ranks = cells.iter().map(|planned| planned.cell.ranks).max().unwrap_or_default();
         let (separate, skipped, placement) = (Separate::default(), Vec::new(), Placement::default());
-        Self { cells, ranks, launches, schedule, seed, separate, skipped, under_rule: None, placement }
+        Self {
+            cells,
+            ranks,
+            launches,
+            schedule,
+            seed,
+            separate,
+            skipped,
+            under_rule: None,
+            deployment: None,
+            placement,
+        }
     }
 
     /// The plan of one launch: with random orders of its own, and only the candidates that are `wanted`. Cells in which
@@ -220,6 +268,7 @@ impl Plan {
             separate: Separate::default(),
             skipped: Vec::new(),
             under_rule: None,
+            deployment: self.deployment.clone(),
             placement: self.placement.clone(),
         }
     }
@@ -238,7 +287,8 @@ impl Plan {
     /// The time that all launches may take together, from the start of the first one's job to the end of the last one's;
     /// none where it is unlimited.
     pub fn budget(&self) -> Option<Seconds> {
-        self.schedule.budget.map(|budget| Seconds((budget.0 + self.schedule.startup.0) * f64::from(self.launches)))
+        let launches = f64::from(self.launches) * if self.deployment.is_some() { 2.0 } else { 1.0 };
+        self.schedule.budget.map(|budget| Seconds((budget.0 + self.schedule.startup.0) * launches))
     }
 
     /// The number of points: candidates summed over cells.

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use collrules_rules::{Choice, Version};
+use collrules_rules::hazard::RankRange;
+use collrules_rules::{Choice, Collective, Version};
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
 use crate::estimate::Estimate;
 use crate::manifest::FormatVersion;
+use crate::units::Seconds;
 
 /// The version of `validation.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
@@ -25,8 +27,24 @@ pub struct Validation {
     pub settings: BTreeMap<String, String>,
     /// What a cell had to show to count as faster or slower.
     pub criteria: Criteria,
-    /// The file as it was given, then after each repair; the last one is about the file that was left behind.
+    /// The file as it was given, then after each repair; the last one is about the file that was left behind, unless
+    /// that leaves everything to the builtin.
     pub rounds: Vec<Round>,
+    /// The ranges that were given back to the builtin, those of earlier validations of the run included. An analysis of
+    /// the run leaves them to the builtin.
+    #[serde(default)]
+    pub given_back: Vec<GivenBack>,
+}
+
+/// A range of a rule table that is left to the builtin for what a validation showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenBack {
+    /// The collective.
+    pub collective: Collective,
+    /// The communicator sizes.
+    pub ranks: RankRange,
+    /// The first lookup bytes, and the first beyond them; none where there is no end.
+    pub lookup: (u64, Option<u64>),
 }
 
 /// What a cell has to show to count as faster or slower.
@@ -38,17 +56,52 @@ pub struct Criteria {
     pub error_rate: f64,
     /// Confidence of the intervals.
     pub level: f64,
+    /// The smallest step of the clock; a difference of less than two of them counts as none. 0 where it is unknown.
+    #[serde(default)]
+    pub clock_step: Seconds,
+    /// How often doubtful cells may be looked at anew after further pairs, the first look included; every look has its
+    /// share of the error rate.
+    #[serde(default = "one")]
+    pub looks: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Default for Criteria {
+    fn default() -> Self {
+        Self { min_difference: 0.03, error_rate: 0.05, level: 0.95, clock_step: Seconds(0.0), looks: one() }
+    }
 }
 
 /// One comparison.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// Pairs of launches, one without and one with the file.
+    /// The run directory with the samples, beside `validation.json` unless it is absolute.
+    #[serde(default)]
+    pub samples: String,
+    /// Pairs of launches, one without and one with the file; doubtful cells have had all of them, others fewer.
     pub pairs: u32,
     /// Every compared cell, ordered by collective, communicator size and message size.
     pub cells: Vec<ValidatedCell>,
-    /// The cells that were given back to the builtin for what this round showed.
+    /// Cells that could not be compared, and why.
+    #[serde(default)]
+    pub failed: Vec<FailedCell>,
+    /// The cells that were given back to the builtin for what this round showed: shown to be slower, or, where their
+    /// verdict is another, only suspected of it.
     pub repaired: Vec<Cell>,
+}
+
+/// A cell that could not be compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedCell {
+    /// The cell.
+    pub cell: Cell,
+    /// Whether calls failed under the file; otherwise without it.
+    pub with: bool,
+    /// What went wrong.
+    pub why: String,
 }
 
 /// What one cell showed.
@@ -66,8 +119,8 @@ pub struct ValidatedCell {
     pub with: Estimate,
     /// The first over the second: 1.10 where the file makes it 10 % faster.
     pub speedup: Estimate,
-    /// Probability of such a difference, in either direction, if there were none, adjusted for the number of cells;
-    /// missing where there are too few launches to say.
+    /// Probability of such a difference, in either direction, if there were none, adjusted for the number of cells and
+    /// of looks; missing where there are too few launches to say.
     pub q_value: Option<f64>,
     /// The conclusion.
     pub verdict: Outcome,
@@ -90,6 +143,12 @@ impl Validation {
     pub fn last(&self) -> Option<&Round> {
         self.rounds.last()
     }
+
+    /// Whether the file that was left behind makes something slower.
+    pub fn loses(&self) -> bool {
+        // What was given back without another comparison was all that there was.
+        self.last().is_some_and(|round| round.repaired.is_empty() && !round.lost_nothing())
+    }
 }
 
 impl Round {
@@ -109,6 +168,11 @@ impl Round {
         (logarithms / self.cells.len().max(1) as f64).exp()
     }
 
+    /// Whether the file lost nothing: no cell is slower, and none failed under it.
+    pub fn lost_nothing(&self) -> bool {
+        self.count(Outcome::Slower) == 0 && !self.failed.iter().any(|failed| failed.with)
+    }
+
     /// The cell with the least speedup.
     pub fn worst(&self) -> Option<&ValidatedCell> {
         self.cells.iter().min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point))
@@ -117,8 +181,6 @@ impl Round {
 
 #[cfg(test)]
 mod tests {
-    use collrules_rules::Collective;
-
     use super::*;
     use crate::units::{Bytes, Ranks};
 
@@ -139,11 +201,11 @@ mod tests {
     #[test]
     fn a_round_is_summed_up() {
         let cells = vec![cell(1, 0.5, Outcome::Slower), cell(2, 8.0, Outcome::Faster), cell(4, 1.0, Outcome::Same)];
-        let round = Round { pairs: 3, cells, repaired: Vec::new() };
+        let round = Round { pairs: 3, cells, ..Round::default() };
         assert!((round.geometric_mean() - 4f64.cbrt()).abs() < 1e-12);
         assert_eq!(round.worst().map(|cell| cell.cell.bytes), Some(Bytes(1)));
         assert_eq!((round.count(Outcome::Faster), round.share_slower()), (1, 1.0 / 3.0));
-        let none = Round { pairs: 0, cells: Vec::new(), repaired: Vec::new() };
+        let none = Round::default();
         assert_eq!((none.geometric_mean(), none.share_slower(), none.worst()), (1.0, 0.0, None));
     }
 }

@@ -12,6 +12,7 @@
 //! | [`plot`] | curves and heatmaps as SVG |
 //! | [`notes`] | the comments of the rules file |
 //! | [`tree`] | the decision tree with its evidence, as text and as a drawing |
+//! | [`validation`] | what launches without and with a rules file showed |
 
 pub mod changes;
 mod context;
@@ -26,5 +27,6 @@ pub mod tables;
 pub mod terminal;
 pub mod tree;
 mod validated;
+pub mod validation;
 
 pub use context::Context;

@@ -145,6 +145,7 @@ pub fn candidate_name(findings: &Findings, collective: Collective, candidate: Ca
     match candidate {
         Candidate::Builtin | Candidate::Tuned(_) => name(findings, collective, candidate.choice()),
         Candidate::Component(component) => format!("{component}, by its own decision"),
+        Candidate::Rules => "the rules file".to_owned(),
     }
 }
 

@@ -86,6 +86,11 @@ pub fn mpirun_line(rules: &str, pins: &BTreeMap<String, String>) -> String {
     text
 }
 
+/// The settings by name.
+pub fn by_name(rules: &str, pins: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    settings(rules, pins).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
 /// All settings: the switch, the file, then the pins, which cannot change the first two.
 fn settings<'a>(rules: &'a str, pins: &'a BTreeMap<String, String>) -> impl Iterator<Item = (&'a str, &'a str)> {
     let pins = pins.iter().map(|(name, value)| (name.as_str(), value.as_str()));

@@ -21,6 +21,7 @@
 //! | [`circumstances`] | what stands in the way of a rules file |
 //! | [`proof`] | that the Open MPI in use obeys a rules file |
 //! | [`messages`] | that the algorithm that was meant is the one that runs, as far as messages tell |
+//! | [`validation`] | what is measured to compare a rules file with nothing |
 
 pub mod backend;
 pub mod campaign;
@@ -38,6 +39,7 @@ pub mod separate;
 pub mod serving;
 pub mod simulate;
 pub mod trial;
+pub mod validation;
 pub mod wire;
 
 pub use backend::Backend;

@@ -4,6 +4,9 @@
 //! their candidates then gets a launch of its own, under a rules file with that one rule; the builtin gets one without
 //! rules. Nothing can be interleaved, so that the whole launch is the unit of replication: what is compared are launches
 //! of one series, which follow each other closely, in an order that is shuffled for every series.
+//!
+//! A validation is made of pairs of launches, one without a rules file and one with it. Which one comes first alternates
+//! from pair to pair (ABBA), so that a machine that gets slower or faster steadily favours neither.
 
 use collrules_record::plan::{CellPlan, Plan, Schedule, Separate};
 use collrules_record::units::Seconds;
@@ -30,20 +33,32 @@ pub enum Start {
         /// The candidate.
         candidate: Candidate,
     },
+    /// All cells, without a rules file or under it.
+    Deployed {
+        /// The pair of launches, from 0.
+        pair: u32,
+        /// `builtin` or `rules`.
+        candidate: Candidate,
+    },
 }
 
 impl Start {
-    /// The number that its samples carry: of the launch, or of the series that it belongs to.
+    /// The number that its samples carry: of the launch, or of the series or the pair that it belongs to.
     pub fn number(self) -> u32 {
         match self {
             Self::Together { launch } => launch,
             Self::Alone { series, .. } => series,
+            Self::Deployed { pair, .. } => pair,
         }
     }
 }
 
 /// All starts of a campaign, in their order: launches and series take turns.
 pub fn starts(plan: &Plan) -> Vec<Start> {
+    if let Some(deployment) = &plan.deployment {
+        let last = deployment.first_pair + plan.launches;
+        return (deployment.first_pair..last).flat_map(|pair| pair_of(plan.seed, pair)).collect();
+    }
     let Separate { collectives, series } = &plan.separate;
     let together = plan.cells.iter().any(|planned| !collectives.contains(&planned.cell.collective));
     let launches = if together { plan.launches } else { 0 };
@@ -74,6 +89,41 @@ pub fn starts(plan: &Plan) -> Vec<Start> {
         }
     }
     starts
+}
+
+/// The two launches of a pair in their order; that of the first pair is drawn.
+fn pair_of(seed: u64, pair: u32) -> [Start; 2] {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(u64::MAX - 1);
+    let mut order = [Candidate::Builtin, Candidate::Rules];
+    order.shuffle(&mut rng);
+    if pair % 2 == 1 {
+        order.reverse();
+    }
+    order.map(|candidate| Start::Deployed { pair, candidate })
+}
+
+/// The plan of a launch without a rules file or under it, in the cells where that is `wanted`; none where there is none.
+pub fn deployed(
+    plan: &Plan,
+    pair: u32,
+    candidate: Candidate,
+    wanted: impl Fn(Cell, Candidate) -> bool,
+) -> Option<Plan> {
+    let concerned = |planned: &&CellPlan| {
+        // What failed on one side leaves nothing to compare.
+        planned.candidates.iter().all(|candidate| wanted(planned.cell, *candidate))
+    };
+    let cell = |planned: &CellPlan| CellPlan { candidates: vec![candidate], ..planned.clone() };
+    let side = u64::from(candidate == Candidate::Rules);
+    let launch = Plan {
+        cells: plan.cells.iter().filter(concerned).map(cell).collect(),
+        launches: 1,
+        seed: mix(plan.seed, [u64::from(pair) + 1, side]),
+        under_rule: Some(candidate),
+        ..plan.clone()
+    };
+    (!launch.cells.is_empty()).then_some(launch)
 }
 
 /// What is measured together: the plan without collectives that have launches of their own, and its part of the budget.
@@ -128,10 +178,13 @@ fn budgets(plan: &Plan) -> (Option<Seconds>, Option<Seconds>) {
 /// Orders of its own for every launch.
 fn seed(plan: &Plan, series: u32, candidate: Candidate) -> u64 {
     let Choice { algorithm, faninout, segsize, max_requests } = candidate.choice();
-    let fields = [u64::from(series) + 1, algorithm.into(), faninout.into(), segsize, max_requests.into()];
+    mix(plan.seed, [u64::from(series) + 1, algorithm.into(), faninout.into(), segsize, max_requests.into()])
+}
+
+fn mix<const N: usize>(seed: u64, fields: [u64; N]) -> u64 {
     // The offset basis and the prime of FNV-1a, of 64 bits.
     let mix = |hash: u64, field: u64| (hash ^ field).wrapping_mul(0x0100_0000_01b3);
-    fields.into_iter().fold(plan.seed ^ 0xcbf2_9ce4_8422_2325, mix)
+    fields.into_iter().fold(seed ^ 0xcbf2_9ce4_8422_2325, mix)
 }
 
 fn with_budget(plan: Plan, budget: Option<Seconds>) -> Plan {
@@ -143,7 +196,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use collrules_record::Placement;
-    use collrules_record::plan::Effort;
+    use collrules_record::plan::{DeployWay, Deployment, Effort};
     use collrules_record::units::{Bytes, Ranks};
 
     use super::*;
@@ -175,6 +228,7 @@ mod tests {
             separate: Separate { collectives: BTreeSet::from([Collective::Allgatherv]), series: 3 },
             skipped: Vec::new(),
             under_rule: None,
+            deployment: None,
             placement: Placement::default(),
         }
     }
@@ -194,6 +248,36 @@ mod tests {
             orders.insert(order);
         }
         assert!(orders.len() > 1, "the order is shuffled");
+    }
+
+    #[test]
+    fn pairs_alternate_and_have_orders_of_their_own() {
+        let settings = [(Deployment::FILE.to_owned(), "/rules".to_owned())].into();
+        let deployment = Deployment { way: DeployWay::Environment, settings, first_pair: 2 };
+        let plan = Plan { launches: 4, deployment: Some(deployment), separate: Separate::default(), ..plan() };
+        let starts = starts(&plan);
+        assert_eq!(starts.iter().map(|start| start.number()).collect::<Vec<_>>(), [2, 2, 3, 3, 4, 4, 5, 5]);
+        let sides: Vec<Candidate> = starts
+            .iter()
+            .filter_map(|start| match start {
+                Start::Deployed { candidate, .. } => Some(*candidate),
+                _ => None,
+            })
+            .collect();
+        let (one, other) = (sides[0], sides[1]);
+        assert_ne!(one, other);
+        assert_eq!(sides, [one, other, other, one, one, other, other, one]);
+        let seeds: BTreeSet<u64> = (0..9)
+            .flat_map(|pair| {
+                [Candidate::Builtin, Candidate::Rules].map(|side| deployed(&plan, pair, side, |_, _| true))
+            })
+            .map(|launch| launch.expect("all cells are wanted").seed)
+            .collect();
+        assert_eq!(seeds.len(), 18);
+        let failed = |cell: Cell, candidate| (cell.bytes, candidate) != (Bytes(8), TUNED[0]);
+        let launch = deployed(&plan, 0, Candidate::Rules, failed).expect("64 B are left");
+        assert!(launch.cells.iter().all(|planned| planned.candidates == [Candidate::Rules]));
+        assert_eq!((launch.cells.len(), launch.under_rule), (2, Some(Candidate::Rules)));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use collrules_record::{Candidate, Placement};
 use collrules_rules::{Release, hazard};
 
 use crate::alternatives::{alternatives, sentence};
-use crate::build::{build, served};
+use crate::build::{build, give_back, served};
 use crate::cells::by_cell;
 use crate::error::TunerError;
 use crate::observations::Observations;
@@ -49,16 +49,18 @@ pub fn analyze_under(
         return Err(TunerError::NoSamples { left_out: observations.left_out() });
     }
     let short = short_launches(&cells, observations.expected_launches());
-    let cells = judge(cells, statistic, release, criteria, policy.assumptions);
+    let mut cells = judge(cells, statistic, release, criteria, policy.assumptions);
     let terms = Terms { statistic, release, criteria, policy, target: Target::Verdicts };
-    let built = build(&cells, &terms);
+    let mut built = build(&cells, &terms);
+    let given_back = observations.regions_given_back();
+    give_back(&mut built, &mut cells, given_back, &terms);
     let mut hazards = hazard::check(&built.table);
     hazards.retain(|hazard| !policy.assumptions.accept(hazard));
     if !hazards.is_empty() {
         return Err(TunerError::Hazards(hazards));
     }
     let mut tree = tree(&cells, &built, &terms);
-    tree.alternatives = alternatives(&cells, &built.table, &terms);
+    tree.alternatives = alternatives(&cells, &built.table, given_back, &terms);
     let mut remarks = remarks(&cells, &built, statistic, observations.left_out(), release, criteria);
     remarks.splice(0..0, short);
     remarks.extend(tree.alternatives.iter().map(|other| sentence(other, tree.gain)));

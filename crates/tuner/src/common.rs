@@ -23,7 +23,11 @@ pub(crate) type Block = (Collective, Ranks);
 /// counts there where they are not significant, so that a threshold would make ranks of one call run different
 /// algorithms, and a range left to the builtin is such a threshold too. Programs may be taken to keep to the same counts.
 pub(crate) fn one_choice(release: Release, cell: &JudgedCell, assumptions: Assumptions) -> bool {
-    let (collective, ranks) = (cell.cell.collective, cell.cell.ranks);
+    shares_choice(release, cell.cell.collective, cell.cell.ranks, assumptions)
+}
+
+/// The same for a communicator size.
+pub(crate) fn shares_choice(release: Release, collective: Collective, ranks: Ranks, assumptions: Assumptions) -> bool {
     let blind = matches!(metric(release, collective, ranks), Metric::CountFree | Metric::None);
     blind || (matches!(collective, Collective::Scatter | Collective::Gather) && !assumptions.consistent_arguments)
 }

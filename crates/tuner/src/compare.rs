@@ -31,8 +31,12 @@ pub struct Run<'a> {
 /// to know it; where a cell's own is larger, it has that.
 pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<Comparison, TunerError> {
     let Findings { criteria, .. } = after.findings;
-    let criteria =
-        Criteria { min_difference: criteria.min_gain, error_rate: criteria.error_rate, level: criteria.level };
+    let criteria = Criteria {
+        min_difference: criteria.min_gain,
+        error_rate: criteria.error_rate,
+        level: criteria.level,
+        ..Criteria::default()
+    };
     let mut obstacles = Vec::new();
     let cells = comparable(before, after, &mut obstacles);
     let left_out = (

@@ -25,6 +25,8 @@
 //! | `components` | rules where another component than `coll/tuned` serves the calls |
 //! | [`mod@compare`] | two runs: what changed, and what the earlier rules are worth now |
 //! | `replay` | decisions on some launches, judged by others |
+//! | [`validation`] | pairs of launches without and with a rules file |
+//! | [`repair`] | what falls back to the builtin where a rules file loses |
 
 mod alternatives;
 mod analysis;
@@ -42,10 +44,12 @@ mod observations;
 mod pool;
 pub mod refine;
 mod remarks;
+pub mod repair;
 mod replay;
 pub mod statistics;
 pub mod table;
 mod tree;
+pub mod validation;
 mod verdict;
 
 pub use analysis::{analyze, analyze_under};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use collrules_record::findings::Statistic;
 use collrules_record::import::Timing as TableTiming;
 use collrules_record::sample::{COLUMNS, Ended};
+use collrules_record::validation::GivenBack;
 use collrules_record::{Bytes, Candidate, Cell, Component, Ranks};
 use collrules_rules::Collective;
 use polars::prelude::*;
@@ -29,6 +30,8 @@ pub struct Observations {
     displaced: Displaced,
     /// Where only the builtin counts, since rules have no effect.
     left: BTreeSet<(Collective, Ranks)>,
+    /// Ranges that keep the builtin whatever the timings say.
+    given_back: Vec<GivenBack>,
 }
 
 /// What `coll/tuned` sees of a call, and how it is carried out.
@@ -97,6 +100,16 @@ impl Observations {
         Self { expected_launches: launches, ..self }
     }
 
+    /// Says which ranges keep the builtin whatever these timings say, since other launches have shown otherwise.
+    #[must_use]
+    pub fn giving_back(self, given_back: Vec<GivenBack>) -> Self {
+        Self { given_back, ..self }
+    }
+
+    pub(crate) fn regions_given_back(&self) -> &[GivenBack] {
+        &self.given_back
+    }
+
     /// The same where other components are out of the way: the builtin is what `coll/tuned` decides by itself.
     pub(crate) fn displacing(mut self, displaced: Displaced) -> Self {
         self.displaced = displaced;
@@ -129,7 +142,7 @@ impl Observations {
         }
         match candidate {
             Candidate::Component(Component::TUNED) => Some(Candidate::Builtin),
-            Candidate::Builtin | Candidate::Component(_) => None,
+            Candidate::Builtin | Candidate::Component(_) | Candidate::Rules => None,
             tuned @ Candidate::Tuned(_) => Some(tuned),
         }
     }
@@ -222,6 +235,7 @@ impl Observations {
             expected_launches: 0,
             displaced: Displaced::new(),
             left: BTreeSet::new(),
+            given_back: Vec::new(),
         })
     }
 

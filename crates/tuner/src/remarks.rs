@@ -146,7 +146,7 @@ fn failures(cells: &[JudgedCell], release: Release) -> Vec<String> {
         let others = and_others(sizes.len() - 1, "message size");
         let consequence = match candidate {
             Candidate::Builtin => "nothing can be compared with it there".to_owned(),
-            Candidate::Component(_) => "nothing is known of it there".to_owned(),
+            Candidate::Component(_) | Candidate::Rules => "nothing is known of it there".to_owned(),
             Candidate::Tuned(_) => format!("it is not chosen for any call on {}", counted(ranks.0 as usize, "rank")),
         };
         let ranks = counted(ranks.0 as usize, "rank");
@@ -223,6 +223,7 @@ fn name(release: Release, collective: Collective, candidate: Candidate) -> Strin
     match candidate {
         Candidate::Builtin => "builtin".to_owned(),
         Candidate::Component(component) => format!("the component {component}"),
+        Candidate::Rules => "the rules file".to_owned(),
         Candidate::Tuned(choice) => format!("{} ({choice})", describe(release, collective, choice)),
     }
 }

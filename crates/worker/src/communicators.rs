@@ -47,7 +47,8 @@ pub(crate) fn duplicate_for(
     blocking: &[Component],
 ) -> Result<SimpleCommunicator, WorkerError> {
     match candidate {
-        Candidate::Builtin => Ok(comm.duplicate()),
+        // Under a rules file whatever serves does so by the settings alone.
+        Candidate::Builtin | Candidate::Rules => Ok(comm.duplicate()),
         // What a rule asks for, or what happens without one, where coll/tuned is let through.
         Candidate::Tuned(_) | Candidate::Component(Component::TUNED) => without(comm, blocking),
         Candidate::Component(other) => {
@@ -75,7 +76,8 @@ pub(crate) fn first(control: &Control, ranks: Ranks) -> Result<Option<SimpleComm
 /// see the same cells of that size in the same order, and so each size has a bound and an order of its own.
 pub(crate) struct Communicators<'a> {
     control: &'a Control,
-    tools: &'a Tools,
+    /// Missing where nothing is switched.
+    tools: Option<&'a Tools>,
     plan: &'a Plan,
     /// How many are kept per communicator size, unless a single cell needs more.
     most_per_size: usize,
@@ -95,7 +97,7 @@ struct Kept {
 }
 
 impl<'a> Communicators<'a> {
-    pub(crate) fn new(control: &'a Control, tools: &'a Tools, plan: &'a Plan) -> Self {
+    pub(crate) fn new(control: &'a Control, tools: Option<&'a Tools>, plan: &'a Plan) -> Self {
         let sizes: BTreeSet<Ranks> = plan.cells.iter().map(|planned| planned.cell.ranks).collect();
         Self {
             control,
@@ -136,14 +138,15 @@ impl<'a> Communicators<'a> {
             // Freed when dropped, by all members in this order.
             kept.remove(&key);
         }
-        let switch = Switch::new(self.tools, cell.collective)?;
+        // Under a rules file there is nothing to switch, and a forced algorithm might beat the rule.
+        let tools = self.tools.filter(|_| self.plan.under_rule.is_none());
+        let switch = tools.map(|tools| Switch::new(tools, cell.collective)).transpose()?;
         let blocking = self.plan.placement.without(cell.collective, cell.ranks);
         for candidate in missing {
             let make = || duplicate_for(base, candidate, blocking);
-            // Under a rules file there is nothing to switch, and a forced algorithm might beat the rule.
-            let comm = match self.plan.under_rule {
-                Some(_) => make()?,
-                None => switch.with(candidate, make)??,
+            let comm = match &switch {
+                None => make()?,
+                Some(switch) => switch.with(candidate, make)??,
             };
             ffi::return_errors(&comm);
             kept.insert((cell.collective, candidate), Kept { comm, used: self.turn });

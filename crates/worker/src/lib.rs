@@ -100,17 +100,7 @@ pub fn run() -> ExitCode {
     let job = control.broadcast(control.is_root().then(receive_job));
     if let Some(Job { task, layout, .. }) = job {
         let control = communicators::laid_out(control, layout);
-        let result = Tools::start().map_err(WorkerError::from).and_then(|tools| match task {
-            Task::Survey => survey::run(&control, &tools),
-            Task::Benchmark(benchmark) => benchmark::run(&control, &tools, &benchmark),
-            Task::Measure(plan) => measure::run(&control, &tools, &plan, &faults, measure::Way::Timed),
-            Task::Trial(plan) => measure::run(&control, &tools, &plan, &faults, measure::Way::Trial),
-            Task::Probe(calls) => probe::run(&control, &calls),
-            Task::Serving { calls, without } => probe::serving(&control, &tools, &calls, &without),
-            Task::Count(plan) => traffic::run(&control, &tools, &plan),
-            Task::Circumstances => circumstances::run(&control, &tools),
-        });
-        match result {
+        match run_task(&control, task, &faults) {
             Ok(()) => report(&control, &Event::Bye),
             Err(error) => {
                 emit(&Event::Failed { why: error.to_string() });
@@ -120,6 +110,26 @@ pub fn run() -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+fn run_task(control: &Control, task: Task, faults: &Faults) -> Result<(), WorkerError> {
+    let way = if matches!(task, Task::Trial(_)) { measure::Way::Trial } else { measure::Way::Timed };
+    if let Task::Measure(plan) | Task::Trial(plan) = &task
+        && plan.deployment.is_some()
+    {
+        // Programs of users don't open MPI_T either.
+        return measure::run(control, None, plan, faults, way);
+    }
+    let tools = Tools::start()?;
+    match task {
+        Task::Survey => survey::run(control, &tools),
+        Task::Benchmark(benchmark) => benchmark::run(control, &tools, &benchmark),
+        Task::Measure(plan) | Task::Trial(plan) => measure::run(control, Some(&tools), &plan, faults, way),
+        Task::Probe(calls) => probe::run(control, &calls),
+        Task::Serving { calls, without } => probe::serving(control, &tools, &calls, &without),
+        Task::Count(plan) => traffic::run(control, &tools, &plan),
+        Task::Circumstances => circumstances::run(control, &tools),
+    }
 }
 
 /// The job that the controller sends to rank 0; none, and a report of why, where it makes no sense.

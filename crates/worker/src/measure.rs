@@ -65,7 +65,13 @@ pub(crate) enum Way {
 }
 
 /// Measures a plan, or tries it.
-pub(crate) fn run(control: &Control, tools: &Tools, plan: &Plan, faults: &Faults, way: Way) -> Result<(), WorkerError> {
+pub(crate) fn run(
+    control: &Control,
+    tools: Option<&Tools>,
+    plan: &Plan,
+    faults: &Faults,
+    way: Way,
+) -> Result<(), WorkerError> {
     let start = now();
     let clock = CommonClock::set_up(control, plan.schedule.separate_clocks);
     let harness = harness::measure(control, &clock);

@@ -26,7 +26,7 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &Plan) -> Result<(), W
     if control.ranks() as usize > counter::PEERS {
         return Err(WorkerError::TooManyToCount { ranks: control.ranks(), most: counter::PEERS });
     }
-    let mut communicators = Communicators::new(control, tools, plan);
+    let mut communicators = Communicators::new(control, Some(tools), plan);
     for (place, planned) in plan.cells.iter().enumerate() {
         let cell = planned.cell;
         if control.rank() >= cell.ranks.0 {

@@ -171,7 +171,7 @@ fn collectives(path: &Path, bytes: &[u8]) -> Result<Vec<Collective>, Failure> {
 }
 
 /// What a version reads.
-fn in_force(path: &Path, bytes: &[u8], version: &Behaviour) -> Result<Loaded, Failure> {
+pub(in crate::cmd) fn in_force(path: &Path, bytes: &[u8], version: &Behaviour) -> Result<Loaded, Failure> {
     match load(bytes, version) {
         Load::Accepted(file) => Ok(file),
         Load::Rejected(rejection) => Err(Failure::NotInForce {

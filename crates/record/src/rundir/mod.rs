@@ -17,6 +17,7 @@ use serde::Deserialize;
 
 use crate::import::{self, Import, ImportManifest, ImportReport, Imported};
 use crate::manifest::{self, FormatVersion, Manifest};
+use crate::validation::{self, Validation};
 
 pub use error::RunDirError;
 pub use journal::Entry;
@@ -60,6 +61,14 @@ pub const TREE_TEXT: &str = "tree.txt";
 pub const TREE_JSON: &str = "tree.json";
 /// The same as a drawing.
 pub const TREE_SVG: &str = "tree.svg";
+
+/// What `rules.conf` was before something was given back to the builtin.
+pub const BEFORE_REPAIR: &str = "rules.conf.before-repair";
+
+/// The run directory with the launches of a comparison without and with the rules, from 1 on.
+pub fn comparison(number: u32) -> String {
+    format!("validation-{number}")
+}
 
 /// What a round of refinement measured, from 1 on: a plan.
 pub fn refinement(round: u32) -> String {
@@ -184,9 +193,28 @@ impl RunDir {
         }
     }
 
-    /// Names a directory that holds derived files, whatever else is in it.
+    /// Names a directory that is there, whatever it holds: what was derived from foreign tables has no manifest.
     pub fn derived(path: impl Into<PathBuf>) -> Result<Self, RunDirError> {
-        Self::at(path.into())
+        let run = Self::at(path.into())?;
+        if run.path.is_dir() { Ok(run) } else { Err(RunDirError::NotARun { path: run.path }) }
+    }
+
+    /// What fresh launches without and with the rules showed; none where nobody looked.
+    pub fn validation(&self) -> Result<Option<Validation>, RunDirError> {
+        let path = self.file(VALIDATION);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(cause) => return Err(RunDirError::Read { path, cause: cause_of(&cause) }),
+        };
+        let bad = |cause: serde_json::Error| RunDirError::BadManifest { path: path.clone(), cause: cause.to_string() };
+        #[derive(Deserialize)]
+        struct Head {
+            format: FormatVersion,
+        }
+        let head: Head = serde_json::from_str(&text).map_err(bad)?;
+        error::check_format(&path, head.format, validation::FORMAT)?;
+        serde_json::from_str(&text).map(Some).map_err(bad)
     }
 
     fn at(path: PathBuf) -> Result<Self, RunDirError> {
@@ -307,6 +335,13 @@ impl RunDir {
         let _ = fs::remove_dir(&self.path);
         Ok(())
     }
+}
+
+/// Puts a file in place of another one outside of run directories, whole or not at all.
+pub fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    whole_file(directory, text)?.persist(path)?;
+    Ok(())
 }
 
 /// What the names of our temporary files begin with.

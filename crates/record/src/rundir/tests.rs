@@ -46,6 +46,7 @@ fn manifest() -> Manifest {
             separate: Separate::default(),
             skipped: Vec::new(),
             under_rule: None,
+            deployment: None,
             placement: Placement::default(),
         },
     }

@@ -112,8 +112,9 @@ impl Ledger {
             Row::Ended(point) => (point.launch, point.cell.collective),
         };
         let separate = self.plan.separate.collectives.clone();
-        // Numbers of series are not those of launches.
-        let launch = |row: &Row| (place(row).0, separate.contains(&place(row).1));
+        let paired = self.plan.deployment.is_some();
+        // Numbers of series and pairs are not those of launches.
+        let launch = |row: &Row| (place(row).0, paired || separate.contains(&place(row).1));
         for rows in rows.chunk_by(|a, b| launch(a) == launch(b)) {
             rows.iter().for_each(|row| self.take(row));
             let (number, is_series) = launch(&rows[0]);
@@ -145,12 +146,14 @@ impl Ledger {
                 self.cells.insert(sample.cell);
                 // What got through is not at fault.
                 self.strikes.remove(&sample.cell);
-                if self.plan.separate.collectives.contains(&sample.cell.collective) {
-                    let alone = Start::Alone {
-                        series: sample.launch,
-                        collective: sample.cell.collective,
-                        candidate: sample.candidate,
-                    };
+                let (number, collective, candidate) = (sample.launch, sample.cell.collective, sample.candidate);
+                let alone = if self.plan.deployment.is_some() {
+                    Some(Start::Deployed { pair: number, candidate })
+                } else {
+                    let separate = self.plan.separate.collectives.contains(&collective);
+                    separate.then_some(Start::Alone { series: number, collective, candidate })
+                };
+                if let Some(alone) = alone {
                     if let Some(local) = self.starts.iter().position(|start| *start == alone) {
                         *self.planned[local].visited.entry(sample.cell).or_default() += 1;
                     }
@@ -241,6 +244,7 @@ impl Ledger {
             let series = match self.starts[local] {
                 Start::Together { .. } => number,
                 Start::Alone { series, .. } => series,
+                Start::Deployed { pair, .. } => pair,
             };
             self.launches.insert(number, planned);
             return Some(Next { number, series, planned, plan });
@@ -268,6 +272,7 @@ impl Ledger {
             Start::Alone { series, collective, candidate } => {
                 separate::alone(&self.plan, series, collective, candidate, wanted)?
             }
+            Start::Deployed { pair, candidate } => separate::deployed(&self.plan, pair, candidate, wanted)?,
         };
         let most = plan.schedule.max_rounds;
         let has_time = plan.schedule.budget.is_none_or(|budget| budget.0 > 0.0);

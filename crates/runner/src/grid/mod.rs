@@ -130,7 +130,18 @@ impl Grid {
         let nodes = ranks.iter().map(|ranks| (*ranks, self.layout.nodes(&survey.hosts, *ranks))).collect();
         let placement = Placement { layout: self.layout, nodes, serving: Vec::new() };
         let separate = self.separate(&cells, survey, launches);
-        Ok(Plan { cells, ranks: largest, launches, schedule, seed, separate, skipped, under_rule: None, placement })
+        Ok(Plan {
+            cells,
+            ranks: largest,
+            launches,
+            schedule,
+            seed,
+            separate,
+            skipped,
+            under_rule: None,
+            deployment: None,
+            placement,
+        })
     }
 
     fn cell_plan(&self, release: Release, cell: Cell, algorithms: &[&Algorithm], with_requests: bool) -> CellPlan {

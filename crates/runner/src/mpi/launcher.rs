@@ -140,8 +140,25 @@ impl Launcher {
         job: &Job,
         react: &mut dyn FnMut(Event) -> Result<String, RunnerError>,
     ) -> Result<(), RunnerError> {
+        self.converse_in(&BTreeMap::new(), command, job, react)
+    }
+
+    /// The same in an environment that is changed by these variables; those without a value are removed.
+    pub(crate) fn converse_in(
+        &self,
+        changes: &BTreeMap<String, Option<String>>,
+        command: &[String],
+        job: &Job,
+        react: &mut dyn FnMut(Event) -> Result<String, RunnerError>,
+    ) -> Result<(), RunnerError> {
         let mut process = Command::new(&command[0]);
         process.args(&command[1..]);
+        for (name, value) in changes {
+            match value {
+                Some(value) => process.env(name, value),
+                None => process.env_remove(name),
+            };
+        }
         self.find_libraries(&mut process);
         conversation::hold(process, job, self.patience, &self.stop, react)
     }

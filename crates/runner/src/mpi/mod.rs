@@ -1,6 +1,7 @@
 //! The backend that launches MPI jobs.
 
 mod conversation;
+mod deployed;
 mod launcher;
 mod processes;
 mod running;
@@ -174,9 +175,15 @@ impl MpiBackend {
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         let rules = one_rule(plan)?.map(|text| scratch::file(&self.scratch, "rule", &text)).transpose()?;
-        let command = self.measuring_command(plan, rules.as_ref().map(|file| file.path()));
+        let (changes, command) = match &plan.deployment {
+            Some(deployment) => {
+                let ranks = self.job_ranks(plan.ranks);
+                deployed::start(&self.launcher, deployment, plan.under_rule == Some(Candidate::Rules), ranks)
+            }
+            None => (BTreeMap::new(), self.measuring_command(plan, rules.as_ref().map(|file| file.path()))),
+        };
         let mut doing = "starting to measure".to_owned();
-        self.launcher.converse(&command, &self.job(task), &mut |event| {
+        self.launcher.converse_in(&changes, &command, &self.job(task), &mut |event| {
             match &event {
                 Event::Checking { cell, candidate } => {
                     let planned = &plan.cells[*cell];
@@ -236,6 +243,9 @@ impl Backend for MpiBackend {
     }
 
     fn launcher(&self, plan: &Plan) -> Vec<String> {
+        if let Some(deployment) = &plan.deployment {
+            return deployed::start(&self.launcher, deployment, true, self.job_ranks(plan.ranks)).1;
+        }
         self.measuring_command(plan, None)
     }
 

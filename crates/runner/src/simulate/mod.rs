@@ -3,6 +3,7 @@
 //! It goes through the same engine, the same run directory and the same analysis as a real campaign, so that the whole
 //! pipeline can be tested where crossovers are known on paper, and tried where there is no cluster.
 
+mod deployed;
 mod formulas;
 mod model;
 
@@ -11,13 +12,14 @@ use std::convert::Infallible;
 use std::path::Path;
 
 use collrules_record::units::Seconds;
-use collrules_record::{Candidate, Plan, Survey};
+use collrules_record::{Candidate, Cell, Plan, Survey};
 use collrules_rules::{Behaviour, Collective, Distribution, Release, Version, load, registry};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 pub use model::{Model, Scenario};
 
+use self::deployed::DeployedLaunch;
 use crate::backend::Backend;
 use crate::engine::{self, Executor, Opened};
 use crate::error::RunnerError;
@@ -38,6 +40,14 @@ impl Simulation {
     /// A cluster with so many slots, one per host.
     pub fn new(scenario: Scenario, release: Release, slots: u32) -> Self {
         Self { model: Model::new(scenario), release, slots }
+    }
+
+    fn executor<'a>(&'a self, plan: &'a Plan) -> Result<Computed<'a>, RunnerError> {
+        let launch = match &plan.deployment {
+            Some(deployment) => Some(DeployedLaunch::start(deployment, plan, self.release, self.version()?)?),
+            None => None,
+        };
+        Ok(Computed { model: &self.model, plan, launch, clock: 0.0 })
     }
 
     /// The first of its release.
@@ -80,7 +90,7 @@ impl Backend for Simulation {
         plan: &Plan,
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
-        let mut executor = Computed { model: &self.model, plan, clock: 0.0 };
+        let mut executor = self.executor(plan)?;
         let mut outcome = Ok(());
         let Ok(()) = engine::run(plan, &mut executor, &mut |event| {
             if outcome.is_ok() {
@@ -95,7 +105,7 @@ impl Backend for Simulation {
         plan: &Plan,
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
-        let mut executor = Computed { model: &self.model, plan, clock: 0.0 };
+        let mut executor = self.executor(plan)?;
         let mut outcome = Ok(());
         let Ok(()) = trial::run(plan, &mut executor, &mut |event| {
             if outcome.is_ok() {
@@ -125,7 +135,18 @@ impl Backend for Simulation {
 struct Computed<'a> {
     model: &'a Model,
     plan: &'a Plan,
+    /// What makes up a launch that is compared with others.
+    launch: Option<DeployedLaunch>,
     clock: f64,
+}
+
+impl Computed<'_> {
+    /// The time of a candidate's calls without what changes from call to call.
+    fn seconds(&self, cell: Cell, candidate: Candidate) -> f64 {
+        self.launch
+            .as_ref()
+            .map_or_else(|| self.model.seconds(cell, candidate), |launch| launch.seconds(self.model, cell))
+    }
 }
 
 impl Executor for Computed<'_> {
@@ -134,7 +155,7 @@ impl Executor for Computed<'_> {
     fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<Opened, Infallible> {
         let planned = &self.plan.cells[cell];
         (0..planned.candidates.len()).for_each(checking);
-        let round_cost = planned.candidates.iter().map(|c| self.model.seconds(planned.cell, *c)).sum();
+        let round_cost = planned.candidates.iter().map(|c| self.seconds(planned.cell, *c)).sum();
         self.clock += round_cost;
         Ok(Opened { failed: Vec::new(), round_cost })
     }
@@ -153,7 +174,7 @@ impl Executor for Computed<'_> {
                 .iter()
                 .map(|candidate| {
                     let noise = common + Model::OWN_NOISE * normal(&mut rng);
-                    let slowest = self.model.seconds(planned.cell, *candidate) * noise.exp();
+                    let slowest = self.seconds(planned.cell, *candidate) * noise.exp();
                     [slowest, 0.9 * slowest, 0.95 * slowest]
                 })
                 .collect();

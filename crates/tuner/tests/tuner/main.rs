@@ -15,3 +15,4 @@ mod policy;
 mod properties;
 mod refine;
 mod tables;
+mod validation;

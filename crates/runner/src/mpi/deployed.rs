@@ -1,0 +1,79 @@
+//! Launches as users start theirs: with a rules file put in force, or without anything of ours.
+
+use std::collections::BTreeMap;
+use std::env;
+
+use collrules_record::plan::{DeployWay, Deployment};
+use collrules_record::units::Ranks;
+
+use super::launcher::Launcher;
+
+/// What Open MPI reads an MCA parameter from.
+const PREFIX: &str = "OMPI_MCA_";
+
+/// What a launch changes in the environment (a variable without a value is removed), and its command.
+///
+/// Without the file nothing is set, not even what every measuring launch has (`coll_tuned_use_dynamic_rules`), so that
+/// whichever component would serve the user serves. Both mpirun of 4.1 and that of 5.0 hand variables of this prefix on
+/// to ranks on other hosts (`tests/cli/virtual_cluster.rs`).
+pub(super) fn start(
+    launcher: &Launcher,
+    deployment: &Deployment,
+    in_force: bool,
+    ranks: Ranks,
+) -> (BTreeMap<String, Option<String>>, Vec<String>) {
+    let mut changes = switched_off(deployment, |name| env::var(name).ok());
+    let mut options = Vec::new();
+    if in_force {
+        let settings = deployment.settings.iter();
+        match deployment.way {
+            DeployWay::Environment => {
+                changes.extend(settings.map(|(name, value)| (format!("{PREFIX}{name}"), Some(value.clone()))));
+            }
+            DeployWay::CommandLine => options.extend(settings.map(|(name, value)| (name.clone(), value.clone()))),
+        }
+    }
+    (changes, launcher.command(Some(ranks), &options))
+}
+
+/// The variables to remove where the file is in force already in the environment of collrules: somebody has read env.sh.
+fn switched_off(
+    deployment: &Deployment,
+    variable: impl Fn(&str) -> Option<String>,
+) -> BTreeMap<String, Option<String>> {
+    let in_force = variable(&format!("{PREFIX}{}", Deployment::FILE));
+    if in_force.is_none() || in_force.as_deref() != deployment.rules() {
+        return BTreeMap::new();
+    }
+    let ours = deployment.settings.iter().map(|(name, value)| (format!("{PREFIX}{name}"), value));
+    ours.filter(|(name, value)| variable(name).as_ref() == Some(*value)).map(|(name, _)| (name, None)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_in_force_is_taken_out_for_the_comparison() {
+        let settings = [
+            ("coll_tuned_use_dynamic_rules", "1"),
+            (Deployment::FILE, "/run/rules.conf"),
+            ("coll_han_bcast_dynamic_global_communicator_module", "3"),
+        ];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let deployment = Deployment { way: DeployWay::Environment, settings, first_pair: 0 };
+        let file = format!("{PREFIX}{}", Deployment::FILE);
+        let sourced = |name: &str| match name {
+            name if name == file => Some("/run/rules.conf".to_owned()),
+            "OMPI_MCA_coll_tuned_use_dynamic_rules" => Some("1".to_owned()),
+            "OMPI_MCA_coll_han_bcast_dynamic_global_communicator_module" => Some("0".to_owned()),
+            _ => None,
+        };
+        let removed = switched_off(&deployment, sourced);
+        assert_eq!(removed.into_keys().collect::<Vec<_>>(), [file.as_str(), "OMPI_MCA_coll_tuned_use_dynamic_rules"]);
+        // A file of the site's is what users have today.
+        let site = |name: &str| (name == file).then(|| "/etc/rules.conf".to_owned());
+        assert!(switched_off(&deployment, site).is_empty());
+        assert!(switched_off(&deployment, |_| None).is_empty());
+    }
+}

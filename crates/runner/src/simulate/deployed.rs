@@ -1,0 +1,62 @@
+//! Simulated launches without a rules file and under one.
+
+use std::path::PathBuf;
+
+use collrules_record::plan::Deployment;
+use collrules_record::{Candidate, Cell, Plan};
+use collrules_rules::{Behaviour, Distribution, Loaded, Release, Version, load};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::{Model, normal};
+use crate::error::RunnerError;
+
+/// A launch that is compared with others: what it shares is noise that no number of calls takes away.
+pub(super) struct DeployedLaunch {
+    /// The file in force, unless the release rejects it, as Open MPI does without a word.
+    rules: Option<Loaded>,
+    release: Release,
+    seed: u64,
+}
+
+impl DeployedLaunch {
+    pub(super) fn start(
+        deployment: &Deployment,
+        plan: &Plan,
+        release: Release,
+        version: Version,
+    ) -> Result<Self, RunnerError> {
+        let path = deployment.rules().filter(|_| plan.under_rule == Some(Candidate::Rules));
+        let rules = match path.map(PathBuf::from) {
+            None => None,
+            Some(path) => {
+                let bytes = std::fs::read(&path).map_err(|cause| RunnerError::Rules { path, cause })?;
+                load(&bytes, &Behaviour::of(version)?).into_accepted()
+            }
+        };
+        Ok(Self { rules, release, seed: plan.seed })
+    }
+
+    /// The time of a cell's calls in this launch.
+    pub(super) fn seconds(&self, model: &Model, cell: Cell) -> f64 {
+        let truth = match &self.rules {
+            None => model.seconds(cell, Candidate::Builtin),
+            Some(file) => {
+                let bytes = cell.lookup_bytes(self.release);
+                let served = file.serve(cell.collective, cell.ranks, bytes, Distribution::Any);
+                model.deployed_seconds(cell, served.choice)
+            }
+        };
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        rng.set_stream(u64::MAX);
+        let shared = Model::LAUNCH_NOISE * normal(&mut rng);
+        // Cells are told apart by what they are, since launches may have different ones.
+        rng.set_stream(u64::MAX - 1 - cell_number(cell));
+        truth * (shared + Model::CELL_NOISE * normal(&mut rng)).exp()
+    }
+}
+
+fn cell_number(cell: Cell) -> u64 {
+    let fields = [cell.collective.id().into(), cell.ranks.0.into(), cell.bytes.0];
+    fields.into_iter().fold(0, |hash: u64, field: u64| (hash ^ field).wrapping_mul(0x0100_0000_01b3)) >> 1
+}

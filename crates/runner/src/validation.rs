@@ -1,0 +1,236 @@
+//! What is measured to compare a rules file with nothing: which cells, in how many pairs of launches.
+
+use std::collections::BTreeSet;
+
+use collrules_record::cell::type_size;
+use collrules_record::plan::{CellPlan, Deployment, Schedule};
+use collrules_record::units::{Bytes, Ranks, Seconds};
+use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Survey};
+use collrules_rules::metric::{Metric, metric};
+use collrules_rules::{Collective, Release, RuleTable};
+
+use crate::grid::{DEFAULT_MEMORY, obstacle};
+
+/// The pairs of launches that doubtful cells get more, and how often.
+pub const FURTHER_PAIRS: u32 = 2;
+/// See [`FURTHER_PAIRS`].
+pub const FURTHER_LOOKS: u32 = 2;
+
+/// The share of the time that is kept for further pairs.
+const FURTHER_SHARE: f64 = 0.25;
+
+/// The least part of a launch's time that one of doubtful cells gets.
+const LEAST_PART: f64 = 0.25;
+
+/// The most of the time that starting jobs may take.
+const STARTING_SHARE: f64 = 0.5;
+
+/// Fewer pairs say nothing.
+const LEAST_PAIRS: u32 = 2;
+
+/// Where a range of the file has no end, its calls are made up to this many times its beginning.
+const OPEN_END: u64 = 16;
+
+/// The largest message of such calls.
+const LARGEST: u64 = 4 << 20;
+
+/// The cells of a validation: those that were tuned, and cells between them.
+///
+/// Between two neighbouring message sizes of which rules serve at least one, the one in the middle (in the logarithm),
+/// which is no power of two between powers of two. Between two communicator sizes the one in the middle, at the smallest, the
+/// middle and the largest of the sizes that rules serve on either.
+pub fn between(tuned: &[Cell], table: &RuleTable, release: Release) -> Vec<Cell> {
+    let ruled =
+        |cell: &Cell| !table.lookup(cell.collective, cell.ranks.0.into(), cell.lookup_bytes(release)).is_builtin();
+    let mut tuned: Vec<Cell> = tuned.to_vec();
+    tuned.sort_unstable();
+    tuned.dedup();
+    let mut found = BTreeSet::new();
+    for pair in tuned.windows(2).filter(|pair| alike(&pair[0], &pair[1]) && pair.iter().any(ruled)) {
+        let bytes = middle(pair[0].bytes.0, pair[1].bytes.0, type_size(pair[0].collective));
+        found.extend(bytes.map(|bytes| Cell { bytes: Bytes(bytes), ..pair[0] }));
+    }
+    for collective in tuned.chunk_by(|a, b| a.collective == b.collective) {
+        let blocks: Vec<&[Cell]> = collective.chunk_by(|a, b| a.ranks == b.ranks).collect();
+        for pair in blocks.windows(2) {
+            let sizes: BTreeSet<Bytes> =
+                pair.iter().copied().flatten().filter(|cell| ruled(cell)).map(|it| it.bytes).collect();
+            let sizes: Vec<Bytes> = sizes.into_iter().collect();
+            let (low, high) = (pair[0][0].ranks.0, pair[1][0].ranks.0);
+            let ranks = Ranks(low.midpoint(high));
+            if ranks.0 > low && !sizes.is_empty() {
+                let chosen = [0, sizes.len() / 2, sizes.len() - 1].map(|at| sizes[at]);
+                found.extend(chosen.map(|bytes| Cell { collective: collective[0].collective, ranks, bytes }));
+            }
+        }
+    }
+    found.into_iter().filter(|cell| !tuned.contains(cell) && obstacle(*cell, DEFAULT_MEMORY).is_none()).collect()
+}
+
+fn alike(one: &Cell, other: &Cell) -> bool {
+    (one.collective, one.ranks) == (other.collective, other.ranks)
+}
+
+/// The whole number of elements nearest to the middle of two sizes, if it is neither.
+fn middle(low: u64, high: u64, element: u64) -> Option<u64> {
+    let exact = ((low.max(1) as f64) * high as f64).sqrt();
+    let bytes = (exact / element as f64).round() as u64 * element;
+    (bytes > low && bytes < high).then_some(bytes)
+}
+
+/// The cells in which a file of unknown origin is looked at: for each collective that it rules, on these communicators,
+/// the smallest and the largest message of each of its ranges, and the one in the middle.
+pub fn of_table(table: &RuleTable, release: Release, ranks: &[Ranks], sizes: Option<&[Bytes]>) -> Vec<Cell> {
+    let mut cells = BTreeSet::new();
+    for (collective, steps) in table.collectives() {
+        for ranks in ranks {
+            let bytes = match sizes {
+                _ if !collective.has_sizes() => vec![Bytes(0)],
+                Some(sizes) => sizes.to_vec(),
+                None => {
+                    let steps = steps.get(ranks.0.into()).iter().map(|(start, end, _)| (start, end));
+                    steps.flat_map(|(start, end)| messages(release, collective, *ranks, start, end)).collect()
+                }
+            };
+            cells.extend(bytes.into_iter().map(|bytes| Cell { collective, ranks: *ranks, bytes }));
+        }
+    }
+    cells.into_iter().filter(|cell| obstacle(*cell, DEFAULT_MEMORY).is_none()).collect()
+}
+
+/// The first, the last and the middle message of a range of lookup bytes.
+fn messages(release: Release, collective: Collective, ranks: Ranks, start: u64, end: Option<u64>) -> Vec<Bytes> {
+    let element = type_size(collective);
+    let factor = match metric(release, collective, ranks) {
+        Metric::Times(factor) => factor,
+        // Its lookup does not see the size: any will do.
+        Metric::CountFree | Metric::None => return [element, 1 << 10, 64 << 10].map(Bytes).to_vec(),
+    };
+    let first = start.div_ceil(factor).div_ceil(element).max(1).saturating_mul(element);
+    let last = match end {
+        Some(end) => (end - 1) / factor / element * element,
+        None => first.saturating_mul(OPEN_END).max(1 << 20).min(LARGEST.max(first)),
+    };
+    if last < first {
+        return Vec::new();
+    }
+    let mut sizes = vec![first, last];
+    sizes.extend(middle(first, last, element));
+    sizes.into_iter().map(Bytes).collect()
+}
+
+/// How the time of a validation is spent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spending {
+    /// Pairs of launches of all cells.
+    pub pairs: u32,
+    /// For one launch, its start not included; none where it may take what it needs.
+    pub launch: Option<Seconds>,
+    /// The same for launches of doubtful cells, at most; there is time for one look at them, and for another if that took
+    /// less.
+    pub further: Option<Seconds>,
+}
+
+impl Spending {
+    /// For one launch of so many doubtful cells among all.
+    pub fn of_further(&self, doubtful: usize, all: usize) -> Option<Seconds> {
+        let part = (doubtful as f64 / all.max(1) as f64).max(LEAST_PART);
+        self.launch.zip(self.further).map(|(launch, further)| Seconds((launch.0 * part).min(further.0)))
+    }
+
+    /// As little as can be compared: two pairs, with one visit to each cell.
+    pub const LEAST: Self = Self { pairs: LEAST_PAIRS, launch: Some(Seconds(0.0)), further: Some(Seconds(0.0)) };
+}
+
+/// Divides a time among launches, which take `startup` each to begin; none where that leaves too little. With less time
+/// there are fewer pairs than wanted.
+pub fn spending(budget: Option<Seconds>, startup: Seconds, pairs: u32) -> Option<Spending> {
+    let Some(Seconds(budget)) = budget else {
+        return Some(Spending { pairs: pairs.max(LEAST_PAIRS), launch: None, further: None });
+    };
+    let affordable = (budget * STARTING_SHARE / (2.0 * startup.0).max(1e-9)).min(f64::from(u32::MAX)) as u32;
+    if affordable < LEAST_PAIRS {
+        return None;
+    }
+    let pairs = pairs.clamp(LEAST_PAIRS, affordable.max(LEAST_PAIRS));
+    let all = 2.0 * f64::from(pairs);
+    let launch = (budget * (1.0 - FURTHER_SHARE) - all * startup.0).max(0.0) / all;
+    let launches = 2.0 * f64::from(FURTHER_PAIRS);
+    let further = (budget * FURTHER_SHARE / launches - startup.0).max(launch * LEAST_PART);
+    Some(Spending { pairs, launch: Some(Seconds(launch)), further: Some(Seconds(further)) })
+}
+
+/// The plan of pairs of launches over these cells, in jobs of so many ranks.
+pub fn plan(
+    cells: &[Cell],
+    ranks: Ranks,
+    (layout, survey): (Layout, &Survey),
+    deployment: Deployment,
+    pairs: u32,
+    schedule: Schedule,
+    seed: u64,
+) -> Plan {
+    let sides = || vec![Candidate::Builtin, Candidate::Rules];
+    let planned = cells.iter().map(|cell| CellPlan::new(*cell, sides())).collect();
+    let nodes = cells.iter().map(|cell| (cell.ranks, layout.nodes(&survey.hosts, cell.ranks))).collect();
+    let plan = Plan::new(planned, pairs, schedule, seed);
+    Plan {
+        ranks: plan.ranks.max(ranks),
+        deployment: Some(deployment),
+        placement: Placement { layout, nodes, serving: Vec::new() },
+        ..plan
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_rules::Choice;
+    use collrules_rules::steps::Steps;
+    use collrules_rules::table::all_builtin;
+
+    use super::*;
+
+    fn cell(ranks: u32, bytes: u64) -> Cell {
+        Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(bytes) }
+    }
+
+    fn table() -> RuleTable {
+        let mut sizes = Steps::constant(Choice::BUILTIN);
+        sizes.set(4096, Some(65536), Choice::plain(6));
+        let mut steps = all_builtin();
+        steps.set(8, Some(9), sizes);
+        let mut table = RuleTable::new();
+        table.set(Collective::Bcast, steps);
+        table
+    }
+
+    #[test]
+    fn what_lies_between_ruled_cells_is_looked_at() {
+        let tuned: Vec<Cell> =
+            [2, 8].into_iter().flat_map(|ranks| [1024, 2048, 4096, 8192].map(|bytes| cell(ranks, bytes))).collect();
+        let found = between(&tuned, &table(), Release::V4_1);
+        // Nothing is ruled on 2 ranks, nor below 4 KiB on 8.
+        assert_eq!(found, [cell(5, 4096), cell(5, 8192), cell(8, 2896), cell(8, 5793)]);
+        assert_eq!(between(&tuned, &RuleTable::new(), Release::V4_1), []);
+    }
+
+    #[test]
+    fn ranges_of_a_file_are_called_at_both_ends_and_in_the_middle() {
+        let found = of_table(&table(), Release::V4_1, &[Ranks(8)], None);
+        let bytes: Vec<u64> = found.iter().map(|cell| cell.bytes.0).collect();
+        assert_eq!(bytes, [1, 64, 4095, 4096, 16384, 65535, 65536, 262144, 1 << 20]);
+        let given = of_table(&table(), Release::V4_1, &[Ranks(2)], Some(&[Bytes(7)]));
+        assert_eq!(given, [cell(2, 7)]);
+    }
+
+    #[test]
+    fn time_is_shared_by_launches_and_pairs_give_way() {
+        let seconds = |spending: Option<Spending>| {
+            spending.map(|it| (it.pairs, it.launch.map(|it| it.0), it.further.map(|it| it.0)))
+        };
+        assert_eq!(seconds(spending(Some(Seconds(80.0)), Seconds(1.0), 4)), Some((4, Some(6.5), Some(4.0))));
+        assert_eq!(seconds(spending(Some(Seconds(12.0)), Seconds(1.0), 4)), Some((3, Some(0.5), Some(0.125))));
+        assert_eq!(spending(Some(Seconds(6.0)), Seconds(1.0), 4), None);
+        assert_eq!(seconds(spending(None, Seconds(1.0), 4)), Some((4, None, None)));
+    }
+}

@@ -1,0 +1,155 @@
+//! What falls back to the builtin where a validation shows, or suspects, that a rules file loses.
+//!
+//! Never to lose counts for more than to gain a little. So a cell is given back if it was shown to be slower, and also
+//! if all its launches together say so without being enough for a proof. With it goes what lies between it and the
+//! nearest validated cells under the same rule that hold: nobody has seen that it is any better.
+
+use std::collections::BTreeSet;
+
+use collrules_record::policy::Assumptions;
+use collrules_record::validation::{Criteria, GivenBack, Outcome, Round, ValidatedCell};
+use collrules_record::{Cell, Ranks};
+use collrules_rules::hazard::RankRange;
+use collrules_rules::steps::Steps;
+use collrules_rules::{Choice, Collective, Release, RuleTable};
+
+use crate::common::shares_choice;
+
+/// What a validation makes of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repair {
+    /// The cells that lose.
+    pub cells: Vec<Cell>,
+    /// The ranges that fall back to the builtin for it; empty where nothing can be given back.
+    pub ranges: Vec<GivenBack>,
+}
+
+/// The table with these ranges left to the builtin.
+#[must_use]
+pub fn without(table: &RuleTable, given_back: &[GivenBack]) -> RuleTable {
+    let mut repaired = table.clone();
+    for GivenBack { collective, ranks, lookup } in given_back {
+        let Some((_, steps)) = repaired.collectives().find(|(other, _)| other == collective) else { continue };
+        let mut steps = steps.clone();
+        for (first, end, sizes) in steps.clone().iter() {
+            let first = first.max(ranks.first);
+            let end = earlier(end, ranks.end);
+            let mut sizes = sizes.clone();
+            sizes.set(lookup.0, lookup.1, Choice::BUILTIN);
+            // Empty where the two ranges do not meet.
+            steps.set(first, end, sizes);
+        }
+        repaired.set(*collective, steps);
+    }
+    repaired
+}
+
+/// What to give back of a table after a round of validation. For collectives that are `freed` from another component, a
+/// call that the rules leave alone can lose as well; only giving back the whole collective helps then.
+pub fn repair(
+    round: &Round,
+    criteria: Criteria,
+    table: &RuleTable,
+    release: Release,
+    assumptions: Assumptions,
+    freed: &BTreeSet<Collective>,
+) -> Repair {
+    let mut repair = Repair::default();
+    let of_block = |cell: &ValidatedCell| (cell.cell.collective, cell.cell.ranks);
+    let failed = |cell: Cell| round.failed.iter().any(|failed| failed.with && failed.cell == cell);
+    for block in round.cells.chunk_by(|a, b| of_block(a) == of_block(b)) {
+        let (collective, ranks) = of_block(&block[0]);
+        let Some((_, steps)) = table.collectives().find(|(other, _)| *other == collective) else { continue };
+        let shared = shares_choice(release, collective, ranks, assumptions);
+        let lost = lost(block, shared, criteria, freed.contains(&collective));
+        for cell in block.iter().filter(|cell| lost.contains(&cell.cell)) {
+            repair.cells.push(cell.cell);
+            let whole = RankRange { first: 0, end: None };
+            if cell.served.is_builtin() {
+                repair.ranges.push(GivenBack { collective, ranks: whole, lookup: (0, None) });
+                continue;
+            }
+            let holds = |other: &&ValidatedCell| !lost.contains(&other.cell) && !failed(other.cell);
+            let lookup = if shared {
+                (0, None)
+            } else {
+                around(steps.get(ranks.0.into()), cell.cell, block.iter().filter(holds), release)
+            };
+            repair.ranges.push(GivenBack { collective, ranks: between(steps, ranks, collective, round), lookup });
+        }
+    }
+    for cell in round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell) {
+        let Some((_, steps)) = table.collectives().find(|(other, _)| *other == cell.collective) else { continue };
+        let ranks = between(steps, cell.ranks, cell.collective, round);
+        repair.cells.push(cell);
+        // What breaks a call is not given a second chance at other sizes.
+        repair.ranges.push(GivenBack { collective: cell.collective, ranks, lookup: (0, None) });
+    }
+    repair.cells.sort_unstable();
+    repair.cells.dedup();
+    repair.ranges.dedup();
+    repair
+}
+
+/// The cells of a communicator size that lose by what the file says.
+fn lost(block: &[ValidatedCell], shared: bool, criteria: Criteria, freed: bool) -> BTreeSet<Cell> {
+    let least = 1.0 / (1.0 + criteria.min_difference);
+    let slower = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower && (freed || !cell.served.is_builtin());
+    let mut lost: BTreeSet<Cell> = block.iter().filter(slower).map(|cell| cell.cell).collect();
+    let ruled = || block.iter().filter(|cell| !cell.served.is_builtin());
+    let below = |cell: &&ValidatedCell| cell.speedup.point <= least && cell.verdict == Outcome::Same;
+    if shared {
+        // One choice for all sizes is judged by all of them.
+        let logs: Vec<f64> = ruled().map(|cell| cell.speedup.point.ln()).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
+        if mean.exp() <= least {
+            lost.extend(ruled().filter(|cell| cell.speedup.point <= least).map(|cell| cell.cell));
+        }
+    } else {
+        lost.extend(ruled().filter(below).map(|cell| cell.cell));
+    }
+    lost
+}
+
+/// The lookup bytes around a cell that its rule serves, up to the nearest cells that hold.
+fn around<'a>(
+    sizes: &Steps<Choice>,
+    cell: Cell,
+    holding: impl Iterator<Item = &'a ValidatedCell>,
+    release: Release,
+) -> (u64, Option<u64>) {
+    let at = cell.lookup_bytes(release);
+    let step = sizes.iter().find(|(start, end, _)| *start <= at && end.is_none_or(|end| at < end));
+    let (mut first, mut end) = step.map_or((0, None), |(start, end, _)| (start, end));
+    for other in holding.map(|other| other.cell.lookup_bytes(release)) {
+        if other < at {
+            first = first.max(other + 1);
+        } else if other > at {
+            end = earlier(end, Some(other));
+        }
+    }
+    (first, end)
+}
+
+/// The communicator sizes around one that share its rules, up to the nearest that were validated.
+fn between(steps: &Steps<Steps<Choice>>, ranks: Ranks, collective: Collective, round: &Round) -> RankRange {
+    let at = u64::from(ranks.0);
+    let step = steps.iter().find(|(start, end, _)| *start <= at && end.is_none_or(|end| at < end));
+    let (mut first, mut end) = step.map_or((0, None), |(start, end, _)| (start, end));
+    let others = round.cells.iter().filter(|cell| cell.cell.collective == collective);
+    for other in others.map(|cell| u64::from(cell.cell.ranks.0)) {
+        if other < at {
+            first = first.max(other + 1);
+        } else if other > at {
+            end = earlier(end, Some(other));
+        }
+    }
+    RankRange { first, end }
+}
+
+fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}

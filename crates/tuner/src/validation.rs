@@ -1,0 +1,203 @@
+//! What pairs of launches, one without a rules file and one with it, say about the file.
+//!
+//! The launch is the unit of replication: what is compared are the medians of a cell in the two launches of a pair. There
+//! are three to five pairs as a rule, so that a cell alone cannot say how much launches differ. All cells together can:
+//! see `noise`.
+//!
+//! | module | job |
+//! |---|---|
+//! | here | samples to verdicts |
+//! | `noise` | how much pairs differ, cell by cell, from what all cells show |
+//! | `moderation` | variances that borrow from each other |
+
+mod moderation;
+mod noise;
+
+use std::collections::BTreeMap;
+
+use collrules_record::estimate::{Estimate, median};
+use collrules_record::validation::{Criteria, FailedCell, Outcome, Round, ValidatedCell};
+use collrules_record::{Candidate, Cell};
+use collrules_rules::Choice;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::cells::{CellTimings, by_cell};
+use crate::error::TunerError;
+use crate::observations::Observations;
+use crate::statistics::{adjust, student_quantile};
+use noise::Noise;
+
+/// What is known of a cell before it is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Whether it was measured for tuning.
+    pub tuned: bool,
+    /// What the file gives for it.
+    pub served: Choice,
+}
+
+/// Compares the launches of a validation, cell by cell.
+///
+/// The logarithms of the ratios of a pair's medians are taken to be normal about the cell's true one, with a variance as
+/// `noise` estimates it; each cell is tested by Student's t for being slower and for being faster. The p values of each
+/// direction are adjusted for the number of cells (Benjamini and Hochberg), so that wins elsewhere don't make it easier
+/// to call a cell slower, and then multiplied by the two directions and the number of looks. Cells without timings on
+/// both sides of a pair are left out.
+pub fn compare(
+    observations: &Observations,
+    criteria: Criteria,
+    known: impl Fn(Cell) -> Known,
+) -> Result<Round, TunerError> {
+    let timings = by_cell(observations.points()?, observations.ends());
+    let failed = timings.iter().flat_map(failures).collect();
+    let sides: Vec<Sides> = timings.iter().filter_map(Sides::of).collect();
+    let gains: Vec<Gains> = sides.iter().map(Sides::gains).collect();
+    let noise = noise::estimate(&gains);
+    let tests: Vec<Option<Test>> = gains.iter().zip(&noise).map(|(gains, noise)| Test::of(gains, *noise)).collect();
+    let factor = 2.0 * f64::from(criteria.looks.max(1));
+    let (slower, faster) = (adjusted(&tests, |test| test.slower), adjusted(&tests, |test| test.faster));
+    let mut cells = Vec::new();
+    for (at, (sides, gains)) in sides.iter().zip(&gains).enumerate() {
+        let log_gain = gains.mean();
+        let q_value = if log_gain < 0.0 { slower[at] } else { faster[at] }.map(|q| (q * factor).min(1.0));
+        let speedup = tests[at].map_or_else(
+            || bare(log_gain.exp(), criteria, gains.of_pairs.len()),
+            |test| test.interval(log_gain, criteria, gains.of_pairs.len()),
+        );
+        let Known { tuned, served } = known(sides.cell);
+        let (without, with) = (sides.estimate(0, criteria), sides.estimate(1, criteria));
+        let told = (without.point - with.point).abs() >= 2.0 * criteria.clock_step.0;
+        let shown = told && q_value.is_some_and(|q| q <= criteria.error_rate);
+        let verdict = match speedup.point {
+            gain if shown && gain >= 1.0 + criteria.min_difference => Outcome::Faster,
+            gain if shown && gain * (1.0 + criteria.min_difference) <= 1.0 => Outcome::Slower,
+            _ => Outcome::Same,
+        };
+        cells.push(ValidatedCell { cell: sides.cell, tuned, served, without, with, speedup, q_value, verdict });
+    }
+    let pairs = sides.iter().flat_map(|sides| sides.pairs.keys()).max().map_or(0, |last| last + 1);
+    Ok(Round { pairs, cells, failed, ..Round::default() })
+}
+
+/// Cells that further pairs might show to be slower: the file rules them, they are not decided, and the interval of the
+/// speedup reaches below what counts as the same.
+pub fn doubtful(round: &Round, criteria: Criteria) -> Vec<Cell> {
+    let may_lose = |cell: &&ValidatedCell| {
+        let least = cell.speedup.low.unwrap_or(0.0);
+        cell.verdict == Outcome::Same && !cell.served.is_builtin() && least * (1.0 + criteria.min_difference) < 1.0
+    };
+    round.cells.iter().filter(may_lose).map(|cell| cell.cell).collect()
+}
+
+/// The medians of a cell in each pair of launches, in seconds: without the file, and with it.
+struct Sides {
+    cell: Cell,
+    pairs: BTreeMap<u32, [f64; 2]>,
+    /// See [`Gains`].
+    per_round: f64,
+}
+
+/// The logarithms of a cell's speedup in each pair.
+struct Gains {
+    cell: Cell,
+    of_pairs: BTreeMap<u32, f64>,
+    /// One over the rounds without the file plus one over those with it, in the mean of the pairs.
+    per_round: f64,
+}
+
+impl Sides {
+    fn of(timings: &CellTimings) -> Option<Self> {
+        let side = |candidate| {
+            let series = timings.series.iter().find(|series| series.candidate == candidate)?;
+            let by_launch = series.timings.chunk_by(|a, b| a.launch == b.launch);
+            let of_launch = by_launch.filter_map(|launch| {
+                let mut seconds: Vec<f64> = launch.iter().map(|timing| timing.seconds).collect();
+                Some((launch[0].launch, (median(&mut seconds)?, 1.0 / launch.len() as f64)))
+            });
+            Some(of_launch.collect::<BTreeMap<u32, (f64, f64)>>())
+        };
+        let (without, with) = (side(Candidate::Builtin)?, side(Candidate::Rules)?);
+        let both = without.iter().filter_map(|(pair, without)| Some((*pair, *without, *with.get(pair)?)));
+        let mut per_round = 0.0;
+        let pairs: BTreeMap<u32, [f64; 2]> = both
+            .map(|(pair, without, with)| {
+                per_round += without.1 + with.1;
+                (pair, [without.0, with.0])
+            })
+            .collect();
+        (!pairs.is_empty()).then(|| Self { cell: timings.cell, per_round: per_round / pairs.len() as f64, pairs })
+    }
+
+    fn gains(&self) -> Gains {
+        let of_pairs = self.pairs.iter().map(|(pair, [without, with])| (*pair, (without / with).ln())).collect();
+        Gains { cell: self.cell, of_pairs, per_round: self.per_round }
+    }
+
+    /// The geometric mean over launches of one side, with Student's interval from its own launches.
+    fn estimate(&self, side: usize, criteria: Criteria) -> Estimate {
+        let logs: Vec<f64> = self.pairs.values().map(|times| times[side].ln()).collect();
+        let count = logs.len() as f64;
+        let mean = logs.iter().sum::<f64>() / count;
+        let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+        if logs.len() < 2 {
+            return bare(mean.exp(), criteria, logs.len());
+        }
+        let reach = student_quantile(criteria.level, count - 1.0) * (squares / (count - 1.0) / count).sqrt();
+        around(mean, reach, criteria, logs.len())
+    }
+}
+
+impl Gains {
+    fn mean(&self) -> f64 {
+        self.of_pairs.values().sum::<f64>() / self.of_pairs.len() as f64
+    }
+}
+
+/// One cell's test.
+#[derive(Clone, Copy)]
+struct Test {
+    error: f64,
+    degrees: f64,
+    /// One-sided p values.
+    slower: f64,
+    faster: f64,
+}
+
+impl Test {
+    fn of(gains: &Gains, noise: Option<Noise>) -> Option<Self> {
+        let Noise { variance, degrees } = noise?;
+        let error = (variance / gains.of_pairs.len() as f64).sqrt();
+        let student = StudentsT::new(0.0, 1.0, degrees).ok()?;
+        let slower = student.cdf(gains.mean() / error);
+        Some(Self { error, degrees, slower, faster: 1.0 - slower })
+    }
+
+    fn interval(self, log_gain: f64, criteria: Criteria, samples: usize) -> Estimate {
+        around(log_gain, student_quantile(criteria.level, self.degrees) * self.error, criteria, samples)
+    }
+}
+
+fn around(log: f64, reach: f64, criteria: Criteria, samples: usize) -> Estimate {
+    let (low, high) = (Some((log - reach).exp()), Some((log + reach).exp()));
+    Estimate { low, high, ..bare(log.exp(), criteria, samples) }
+}
+
+fn bare(point: f64, criteria: Criteria, samples: usize) -> Estimate {
+    Estimate { point, low: None, high: None, level: criteria.level, samples }
+}
+
+/// The p values of a direction, adjusted for their number.
+fn adjusted(tests: &[Option<Test>], p_value: impl Fn(&Test) -> f64) -> Vec<Option<f64>> {
+    let p_values: Vec<f64> = tests.iter().flatten().map(p_value).collect();
+    let mut q_values = adjust(&p_values).into_iter();
+    tests.iter().map(|test| test.as_ref().and_then(|_| q_values.next())).collect()
+}
+
+fn failures(timings: &CellTimings) -> impl Iterator<Item = FailedCell> {
+    let cell = timings.cell;
+    timings.disqualified.iter().map(move |(candidate, why)| FailedCell {
+        cell,
+        with: *candidate == Candidate::Rules,
+        why: why.clone(),
+    })
+}
