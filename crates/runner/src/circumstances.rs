@@ -191,7 +191,7 @@ pub fn obstacles(
     let on = |affected: &dyn Fn(&Circumstances) -> bool| {
         let ranks: Vec<usize> = (0..found.len()).filter(|rank| affected(&found[*rank])).collect();
         let hosts = ranks.iter().map(|rank| found[*rank].host.clone()).collect();
-        (!ranks.is_empty()).then(|| Ranks { all: ranks.len() == found.len(), ranks, hosts })
+        (!ranks.is_empty()).then_some(Ranks { all: ranks.len() == found.len(), ranks, hosts })
     };
     // One obstacle for each value that some ranks have.
     let by_value = |value: &dyn Fn(&Circumstances) -> Option<String>| {
