@@ -20,6 +20,9 @@ pub const MARK: &str = "@collrules ";
 /// The version of this conversation; both sides must agree exactly.
 pub const PROTOCOL: u32 = 3;
 
+/// The environment variable with the process number of the controller, for ranks that the launcher starts on its own host.
+pub const CONTROLLER: &str = "COLLRULES_CONTROLLER";
+
 /// What the worker is asked to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {

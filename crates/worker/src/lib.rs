@@ -45,7 +45,7 @@ use std::os::unix::process::parent_id;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use collrules_runner::wire::{Event, Job, MARK, PROTOCOL, Task};
+use collrules_runner::wire::{CONTROLLER, Event, Job, MARK, PROTOCOL, Task};
 use mpi::topology::Communicator;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -181,15 +181,27 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Ends this rank when the daemon that started it is gone, which shows by another parent. Ranks that wait in a call for
 /// others that are gone would otherwise keep their processors busy for ever.
+///
+/// On the host of the launcher itself, the same when the controller that started the launcher is gone: a launcher of 5.0
+/// that has a stopped rank does not hand the end of the pipe on.
 fn leave_with_launcher() {
     let launcher = parent_id();
+    let named = std::env::var(CONTROLLER).ok().and_then(|pid| pid.parse().ok());
+    let controller: Option<u32> = named.filter(|pid| parent_of(launcher) == Some(*pid));
     std::thread::spawn(move || {
-        while parent_id() == launcher {
+        let is_watched = || controller.is_none_or(|pid| parent_of(launcher) == Some(pid));
+        while parent_id() == launcher && is_watched() {
             std::thread::sleep(LOOK);
         }
-        let _ = writeln!(io::stderr(), "collrules-worker: the launcher is gone");
+        let _ = writeln!(io::stderr(), "collrules-worker: the launcher or its controller is gone");
         std::process::abort();
     });
+}
+
+/// The parent of a process, from proc(5): the second field behind the name, which is in parentheses.
+fn parent_of(process: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Reports an event if this is rank 0.

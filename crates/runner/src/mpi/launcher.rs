@@ -13,7 +13,7 @@ use collrules_rules::Version;
 
 use crate::error::RunnerError;
 use crate::mpi::conversation;
-use crate::wire::{Event, Job};
+use crate::wire::{CONTROLLER, Event, Job};
 
 /// The name of the worker program.
 const WORKER: &str = "collrules-worker";
@@ -160,6 +160,7 @@ impl Launcher {
             };
         }
         self.find_libraries(&mut process);
+        process.env(CONTROLLER, std::process::id().to_string());
         conversation::hold(process, job, self.patience, &self.stop, react)
     }
 
