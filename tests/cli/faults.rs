@@ -180,7 +180,7 @@ fn when_the_controller_dies_the_job_ends_and_the_run_is_gone_on_with() {
         run.check_samples();
         // The grid is done: another session adds what narrows crossovers at most, and the rest makes rules of it.
         let measured = run.text();
-        Ran::from(run.collrules("tune").output().unwrap()).exits(0).says("Files:");
+        Ran::from(run.collrules("tune").output().unwrap()).exits(0).says("Files in");
         assert!(run.text().starts_with(&measured));
     });
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use collrules_record::plan::{CellPlan, Plan, Schedule};
 use collrules_record::{Candidate, Cell, Survey};
-use collrules_rules::{Collective, Release, RuleTable};
+use collrules_rules::{Collective, Release, RuleTable, registry};
 
 use crate::error::RunnerError;
 use crate::mpi::{MpiBackend, Traffic};
@@ -20,7 +20,8 @@ pub struct Messages {
     pub shown: Vec<Cell>,
     /// The same, except that the builtin would send the same.
     pub alike: Vec<Cell>,
-    /// Cells whose messages Open MPI does not report, or whose collective it does not let be switched to compare with.
+    /// Cells whose messages Open MPI does not report, or that cannot be compared: it does not let the collective be
+    /// switched, or the algorithm calls other collectives that have rules.
     pub silent: Vec<Cell>,
     /// Cells whose calls send something else.
     pub other: Vec<Cell>,
@@ -38,7 +39,10 @@ pub fn count(
     let choice = |cell: &Cell| table.lookup(cell.collective, cell.ranks.0.into(), cell.lookup_bytes(release));
     let ruled = cells.iter().filter(|cell| !choice(cell).is_builtin()).copied();
     let (silent, counted): (Vec<Cell>, Vec<Cell>) = ruled.partition(|cell| {
-        survey.not_switchable.contains(&cell.collective) || passes_by(cell.collective, choice(cell).algorithm)
+        let algorithm = choice(cell).algorithm;
+        survey.not_switchable.contains(&cell.collective)
+            || passes_by(cell.collective, algorithm)
+            || calls_ruled(release, table, cell.collective, algorithm)
     });
     let mut messages = Messages { silent, ..Messages::default() };
     if counted.is_empty() {
@@ -64,6 +68,13 @@ pub fn count(
 /// Whether an algorithm sends by persistent requests, which Open MPI's monitoring layer does not see.
 pub fn passes_by(collective: Collective, algorithm: u32) -> bool {
     matches!((collective, algorithm), (Collective::Alltoall | Collective::Alltoallv, 1))
+}
+
+/// Whether an algorithm calls collectives of the same communicator that have rules of their own: under the file those
+/// decide how the inner calls send, and with the algorithm alone the builtin does.
+fn calls_ruled(release: Release, table: &RuleTable, collective: Collective, algorithm: u32) -> bool {
+    let calls = registry::algorithm(release, collective, algorithm).map_or(&[][..], |algorithm| algorithm.calls);
+    table.collectives().any(|(ruled, _)| calls.contains(&ruled))
 }
 
 impl Messages {
