@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use collrules_record::comparison::{Advice, Comparison};
 use collrules_record::validation::Outcome;
 
+use crate::page::{browser, show};
 use crate::support::{Ran, bounded, collrules, data};
 
 fn tuned(scratch: &Path, name: &str, options: &str) -> PathBuf {
@@ -61,6 +62,11 @@ fn a_better_builtin_is_seen_and_so_are_rules_that_lose_to_it() {
     assert!(markdown.contains("## The builtin changed") && markdown.contains("**It was time"), "{markdown}");
     let page = compared(&perfect, &stale, "html").exits(0).stdout;
     assert!(page.contains("<svg") && page.contains("It was time to tune again"));
+    if let Some(browser) = browser() {
+        let file = scratch.path().join("changes.html");
+        std::fs::write(&file, page).unwrap();
+        show(&browser, &file, &["--dump-dom"]).is_clean();
+    }
     let csv = compared(&perfect, &stale, "csv").exits(0).stdout;
     assert_eq!(csv.lines().count(), back.cells.len() + 1);
 }

@@ -7,14 +7,14 @@ use std::process::Command;
 
 use collrules_record::findings::CellFinding;
 use collrules_record::units::{Bytes, Seconds};
-use collrules_record::validation::{Criteria, FORMAT, Outcome, Round, ValidatedCell, Validation};
+use collrules_record::validation::{Criteria, FORMAT, FailedCell, Outcome, Round, ValidatedCell, Validation};
 use collrules_record::{Candidate, Estimate};
 
 use crate::large;
 use crate::support::{Ran, bounded, collrules, data, findings, skip};
 
 /// A browser that shows pages without a screen; says so where there is none, which continuous integration does not accept.
-fn browser() -> Option<PathBuf> {
+pub(crate) fn browser() -> Option<PathBuf> {
     let names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
     let found = names
         .into_iter()
@@ -30,7 +30,7 @@ fn browser() -> Option<PathBuf> {
 }
 
 /// A page opened in the browser.
-struct Shown {
+pub(crate) struct Shown {
     /// What is left of the page after its scripts ran; empty for pictures.
     dom: String,
     /// Whatever the browser said, the page's console included.
@@ -39,7 +39,7 @@ struct Shown {
     requests: Vec<String>,
 }
 
-fn show(browser: &Path, page: &Path, options: &[&str]) -> Shown {
+pub(crate) fn show(browser: &Path, page: &Path, options: &[&str]) -> Shown {
     let scratch = tempfile::tempdir().unwrap();
     let log = scratch.path().join("net.json");
     let mut command = Command::new("timeout");
@@ -64,7 +64,7 @@ fn show(browser: &Path, page: &Path, options: &[&str]) -> Shown {
 impl Shown {
     /// Fails if the page had anything to complain about or asked anybody for anything.
     #[track_caller]
-    fn is_clean(&self) -> &Self {
+    pub(crate) fn is_clean(&self) -> &Self {
         assert!(!self.said.contains("CONSOLE"), "{}", self.said);
         assert!(self.requests.is_empty(), "{:?}", self.requests);
         self
@@ -235,6 +235,7 @@ fn a_validation_is_shown_before_and_after_the_repair() {
         findings.cells.iter().enumerate().map(cell).collect()
     };
     let repaired = findings.cells[0].cell;
+    let failed = FailedCell { cell: findings.cells[1].cell, with: true, why: "a <crash".to_owned() };
     let validation = Validation {
         format: FORMAT,
         rules: "rules.conf".to_owned(),
@@ -243,7 +244,7 @@ fn a_validation_is_shown_before_and_after_the_repair() {
         criteria: Criteria::default(),
         given_back: Vec::new(),
         rounds: vec![
-            Round { pairs: 4, cells: cells(true), repaired: vec![repaired], ..Round::default() },
+            Round { pairs: 4, cells: cells(true), repaired: vec![repaired], failed: vec![failed], ..Round::default() },
             Round { pairs: 4, cells: cells(false), ..Round::default() },
         ],
     };
@@ -252,7 +253,8 @@ fn a_validation_is_shown_before_and_after_the_repair() {
     let count = findings.cells.len();
     for part in [
         "## What fresh launches showed",
-        "1 cell had become slower and was given back to the builtin",
+        "The rules of 1 cell gave way to the builtin: shown to be slower in 4 pairs of fresh launches.",
+        "failed with the file: a &lt;crash |",
         &format!("| as decided | 4 | {count} |"),
         &format!("| after the repair | 4 | {count} |"),
         "0.80x (0.78x .. 0.83x) | slower, given back to the builtin |",

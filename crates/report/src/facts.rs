@@ -4,11 +4,30 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::findings::{CellFinding, Crossover, Findings, PointFinding, Statistic, Verdict};
 use collrules_record::policy::Between;
-use collrules_record::units::Seconds;
-use collrules_record::{Component, Estimate, Manifest, Policy};
+use collrules_record::units::{Bytes, Ranks, Seconds};
+use collrules_record::{Cell, Component, Estimate, Manifest, Policy};
 use collrules_rules::{Collective, hazard};
 
 use crate::summary::{candidate_name, name, percent};
+
+/// The message sizes that have no holes: every communicator was measured at them, unless all its sizes are smaller or
+/// larger. Others come from looking closer at the crossover of some communicator.
+pub(crate) fn regular_sizes(cells: &BTreeSet<Cell>) -> Vec<Bytes> {
+    let mut spans: BTreeMap<Ranks, (Bytes, Bytes)> = BTreeMap::new();
+    for cell in cells {
+        let span = spans.entry(cell.ranks).or_insert((cell.bytes, cell.bytes));
+        *span = (span.0.min(cell.bytes), span.1.max(cell.bytes));
+    }
+    let Some(collective) = cells.first().map(|cell| cell.collective) else { return Vec::new() };
+    let sizes: BTreeSet<Bytes> = cells.iter().map(|cell| cell.bytes).collect();
+    let regular = |bytes: &Bytes| {
+        spans.iter().all(|(ranks, (first, last))| {
+            let cell = Cell { collective, ranks: *ranks, bytes: *bytes };
+            bytes < first || bytes > last || cells.contains(&cell)
+        })
+    };
+    sizes.into_iter().filter(regular).collect()
+}
 
 /// A cell in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -218,7 +237,7 @@ pub(crate) fn assumptions(findings: &Findings) -> Vec<String> {
 /// Where the ranks of each communicator were, and who served them before any rule: ranks, nodes, served by.
 pub(crate) fn placement(findings: &Findings) -> Vec<[String; 3]> {
     let placement = &findings.placement;
-    let row = |(ranks, nodes): (&collrules_record::Ranks, &collrules_record::Nodes)| {
+    let row = |(ranks, nodes): (&Ranks, &collrules_record::Nodes)| {
         let mut by: BTreeMap<Component, Vec<&str>> = BTreeMap::new();
         for serving in placement.serving.iter().filter(|serving| serving.ranks == *ranks) {
             by.entry(serving.by).or_default().push(serving.collective.name());
@@ -249,4 +268,60 @@ pub(crate) fn provenance(manifest: &Manifest) -> Vec<(String, String)> {
     let pin = |(key, value): (&String, &String)| fact("Setting in force while measuring", format!("{key} = {value}"));
     facts.extend(manifest.pins.iter().map(pin));
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::Candidate;
+    use collrules_record::findings::{Criteria, FORMAT};
+    use collrules_rules::{Choice, Release, RuleTable};
+
+    use super::*;
+
+    #[test]
+    fn sizes_with_holes_are_left_out_and_missing_ends_are_not() {
+        let cell = |(ranks, bytes): (u32, u64)| Cell {
+            collective: Collective::Bcast,
+            ranks: Ranks(ranks),
+            bytes: Bytes(bytes),
+        };
+        // 6 was measured on 4 ranks alone; 16 was too large for 8.
+        let cells = [(4, 4), (4, 6), (4, 8), (4, 16), (8, 4), (8, 8)].map(cell);
+        assert_eq!(regular_sizes(&cells.into()), [4, 8, 16].map(Bytes));
+        assert_eq!(regular_sizes(&BTreeSet::new()), []);
+    }
+
+    #[test]
+    fn cells_with_one_reason_are_put_together() {
+        let why = |text: &str| vec![(Candidate::Tuned(Choice::plain(3)), text.to_owned())];
+        let cell = |bytes: u64, text: &str| CellFinding {
+            cell: Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) },
+            points: Vec::new(),
+            disqualified: why(text),
+            verdict: Verdict::Keep { why: String::new() },
+            served: Choice::BUILTIN,
+            unruled: Candidate::Builtin,
+        };
+        let mut cells: Vec<CellFinding> = (0..6).map(|power| cell(1 << power, "wrong data")).collect();
+        cells.push(cell(64, "hangs"));
+        let findings = Findings {
+            format: FORMAT,
+            source: String::new(),
+            statistic: Statistic::RankMaximum,
+            release: Release::V5_0,
+            criteria: Criteria::default(),
+            cells,
+            crossovers: Vec::new(),
+            table: RuleTable::new(),
+            tree: Default::default(),
+            placement: Default::default(),
+            pins: Default::default(),
+            remarks: Vec::new(),
+        };
+        let rows = disqualified(&findings);
+        let places = "4 ranks at 1B, 4 ranks at 2B, 4 ranks at 4B, 4 ranks at 8B and 2 more cells";
+        assert_eq!(rows[0], ["bcast by pipeline", places, "wrong data"].map(str::to_owned));
+        assert_eq!(rows[1], ["bcast by pipeline", "4 ranks at 64B", "hangs"].map(str::to_owned));
+        assert_eq!(rows.len(), 2);
+    }
 }

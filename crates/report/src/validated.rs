@@ -1,11 +1,13 @@
 //! What a validation shows, in words that every format uses.
 
+use collrules_record::Cell;
 use collrules_record::findings::Findings;
 use collrules_record::units::Seconds;
 use collrules_record::validation::{Outcome, Round, ValidatedCell, Validation};
 
 use crate::facts::ratio;
 use crate::summary::{name, percent};
+use crate::validation;
 
 /// A comparison in words.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +19,8 @@ pub(crate) struct RoundRow {
     pub(crate) faster: usize,
     pub(crate) same: usize,
     pub(crate) slower: usize,
+    /// Cells that could not be compared.
+    pub(crate) failed: usize,
     pub(crate) mean: String,
     pub(crate) worst: String,
     pub(crate) repaired: usize,
@@ -35,6 +39,7 @@ fn row(number: usize, round: &Round) -> RoundRow {
         faster: round.count(Outcome::Faster),
         same: round.count(Outcome::Same),
         slower: round.count(Outcome::Slower),
+        failed: round.failed.len(),
         mean: format!("{:.3}x", round.geometric_mean()),
         worst: round.worst().map_or("-".to_owned(), |cell| format!("{} ({:.2}x)", cell.cell, cell.speedup.point)),
         repaired: round.repaired.len(),
@@ -49,34 +54,14 @@ fn round_name(number: usize) -> String {
     }
 }
 
-/// The outcome in whole sentences.
+/// The outcome in whole sentences, and what counted.
 pub(crate) fn sentences(validation: &Validation) -> Vec<String> {
-    let Some(last) = validation.last() else {
-        return vec!["No cell was compared.".to_owned()];
-    };
-    let plural = |count: usize| if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") };
+    let mut said = validation::sentences(validation);
     let criteria = validation.criteria;
-    let mut said = vec![format!(
-        "{} pairs of fresh launches of Open MPI {}, without and with the file as it is switched on, compared {}: with it \
-         {} faster, {} the same, {} slower; {:.3}x in geometric mean.",
-        last.pairs,
-        validation.version,
-        plural(last.cells.len()),
-        last.count(Outcome::Faster),
-        last.count(Outcome::Same),
-        last.count(Outcome::Slower),
-        last.geometric_mean(),
-    )];
-    let repaired: usize = validation.rounds.iter().map(|round| round.repaired.len()).sum();
-    if repaired > 0 {
-        said.push(format!(
-            "{} had become slower and {} given back to the builtin; the last comparison is about the file that is left.",
-            plural(repaired),
-            if repaired == 1 { "was" } else { "were" },
-        ));
-    }
     said.push(format!(
-        "A cell counts as faster or slower from a difference of {} on, at a false discovery rate of {}; intervals are of {}.",
+        "Open MPI {} was asked. A cell counts as faster or slower from a difference of {} on, at a false discovery rate of \
+         {}; intervals are of {}.",
+        validation.version,
         percent(criteria.min_difference),
         percent(criteria.error_rate),
         percent(criteria.level),
@@ -84,15 +69,27 @@ pub(crate) fn sentences(validation: &Validation) -> Vec<String> {
     said
 }
 
-/// Cells that were slower or repaired, and all with which the last file is slower: file, cell, rule, without, with,
+/// Cells that were slower, failed, or were given back: file, cell, rule, without, with,
 /// speedup, verdict.
 pub(crate) fn telling(findings: &Findings, validation: &Validation) -> Vec<[String; 7]> {
-    let rounds = validation.rounds.iter().enumerate();
-    let rows = rounds.flat_map(|(number, round)| {
+    let mut rows = Vec::new();
+    for (number, round) in validation.rounds.iter().enumerate() {
         let told = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower || round.repaired.contains(&cell.cell);
-        round.cells.iter().filter(told).map(move |cell| cell_row(findings, number, round, cell))
-    });
-    rows.collect()
+        rows.extend(round.cells.iter().filter(told).map(|cell| cell_row(findings, number, round, cell)));
+        rows.extend(round.failed.iter().map(|failed| {
+            let side = if failed.with { "with" } else { "without" };
+            let blank = || "-".to_owned();
+            let repaired = given_back(round, failed.cell);
+            let why = format!("failed {side} the file: {}{repaired}", failed.why);
+            [round_name(number), failed.cell.to_string(), blank(), blank(), blank(), blank(), why]
+        }));
+    }
+    rows
+}
+
+/// What to add where a cell was given back.
+fn given_back(round: &Round, cell: Cell) -> &'static str {
+    if round.repaired.contains(&cell) { ", given back to the builtin" } else { "" }
 }
 
 /// A cell in words: file, cell, rule, without, with, speedup, verdict.
@@ -102,7 +99,7 @@ pub(crate) fn cell_row(findings: &Findings, number: usize, round: &Round, cell: 
         Outcome::Same => "same",
         Outcome::Slower => "slower",
     };
-    let repaired = if round.repaired.contains(&cell.cell) { ", given back to the builtin" } else { "" };
+    let repaired = given_back(round, cell.cell);
     let between = if cell.tuned { "" } else { ", not tuned" };
     [
         round_name(number),

@@ -184,3 +184,92 @@ fn write_markdown(out: &mut String, comparison: &Comparison) -> fmt::Result {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::comparison::{CellChange, FORMAT, OldRules};
+    use collrules_record::units::{Bytes, Ranks};
+    use collrules_record::validation::Criteria;
+    use collrules_record::{Candidate, Cell, Estimate};
+    use collrules_rules::{Choice, Collective, Release};
+
+    use super::*;
+
+    /// How many times as fast the builtin is, the verdict on that, and what the earlier rules lose and whether they harm.
+    type Change = (f64, Outcome, Option<(f64, bool)>);
+
+    /// Bcast on 4 ranks, the builtin this many times as fast as before, the earlier rules losing so much.
+    fn comparison(cells: &[Change]) -> Comparison {
+        let side = |source: &str, rules| Side {
+            source: source.to_owned(),
+            release: Release::V5_0,
+            version: None,
+            started: None,
+            rules,
+        };
+        let cell = |(place, (ratio, change, old)): (usize, &Change)| CellChange {
+            cell: Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(1 << place) },
+            builtin: Estimate { point: *ratio, low: None, high: None, level: 0.95, samples: 3 },
+            q_value: None,
+            change: *change,
+            served: (Candidate::Tuned(Choice::plain(6)), Candidate::Builtin),
+            old_rules: old.map(|(regret, slower)| OldRules {
+                gives: Candidate::Tuned(Choice::plain(6)),
+                gain: None,
+                regret: Some(regret),
+                slower,
+                failed: false,
+            }),
+        };
+        Comparison {
+            format: FORMAT,
+            before: side("a|b", 3),
+            after: side("<later>", 2),
+            differences: Vec::new(),
+            obstacles: Vec::new(),
+            criteria: Criteria::default(),
+            cells: cells.iter().enumerate().map(cell).collect(),
+            left_out: (0, 1),
+        }
+    }
+
+    #[test]
+    fn the_answer_follows_from_harm_and_loss() {
+        let same = Outcome::Same;
+        let keep = comparison(&[(1.0, same, Some((0.0, false))), (1.0, same, Some((-0.0004, false)))]);
+        assert_eq!(keep.advice(), Advice::Keep);
+        assert!(answer(&keep).contains("no need") && answer(&keep).contains(" 0.0 % longer"), "{}", answer(&keep));
+        let loses = comparison(&[(1.0, same, Some((0.05, false))), (1.0, same, Some((0.03, false)))]);
+        assert!(
+            answer(&loses).contains("take 4.0 % longer than the new ones. Install the new ones."),
+            "{}",
+            answer(&loses)
+        );
+        let harms = comparison(&[(1.0, same, Some((0.0, true))), (1.0, same, Some((0.0, false)))]);
+        assert!(answer(&harms).contains("in 1 cell of 2"), "{}", answer(&harms));
+        let mut nothing_left = harms.clone();
+        nothing_left.after.rules = 0;
+        assert!(answer(&nothing_left).contains("Switch the earlier ones off"), "{}", answer(&nothing_left));
+        let unknown = comparison(&[(1.0, same, None)]);
+        assert!(answer(&unknown).contains("cannot be said"), "{}", answer(&unknown));
+    }
+
+    #[test]
+    fn neighbours_share_a_line_in_every_format() {
+        let faster = Outcome::Faster;
+        let found = comparison(&[
+            (2.0, faster, Some((0.5, true))),
+            (8.0, faster, Some((0.5, true))),
+            (1.0, Outcome::Same, Some((0.5, false))),
+        ]);
+        let text = text(&found, 120);
+        assert!(text.contains("4.00x (2.00x .. 8.00x by cell)") && text.contains("1B to 2B"), "{text}");
+        assert!(text.contains("50.0 %, slower than the builtin") && text.contains("1 of the later one"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+        let markdown = markdown(&found);
+        assert!(markdown.contains("| bcast | 4 | 1B to 4B | binomial | builtin | 50.0 %"), "{markdown}");
+        let page = page(&found, "collrules");
+        assert!(page.contains("&#60;later&#62;") || page.contains("&lt;later&gt;"), "escaped");
+        assert_eq!(csv(&found).expect("in memory").lines().count(), 4);
+    }
+}

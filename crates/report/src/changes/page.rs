@@ -9,8 +9,8 @@ use collrules_record::validation::Outcome;
 
 use super::tables::{changed, reserved};
 use super::{answer, name, sentences, side};
-use crate::facts::ratio;
-use crate::page::Frame;
+use crate::facts::{ratio, regular_sizes};
+use crate::page::{Frame, rendered};
 use crate::plot::{Entry, Fill, Heatmap, Tile, X};
 
 #[derive(Template)]
@@ -52,16 +52,13 @@ pub fn page(comparison: &Comparison, tool: &str) -> String {
         changed: changed(comparison),
         reserved: reserved(comparison),
     };
-    // Writing to a string cannot fail, and nothing in the template can.
-    page.render().unwrap_or_default()
+    rendered(&page)
 }
 
 fn maps(comparison: &Comparison, cells: &[CellChange]) -> Maps {
     let collective = cells[0].cell.collective;
     let ranks: Vec<Ranks> = cells.iter().map(|cell| cell.cell.ranks).collect::<BTreeSet<_>>().into_iter().collect();
-    let in_both = |size: &Bytes| 2 * cells.iter().filter(|cell| cell.cell.bytes == *size).count() > ranks.len();
-    let sizes: BTreeSet<Bytes> = cells.iter().map(|cell| cell.cell.bytes).collect();
-    let sizes: Vec<Bytes> = sizes.into_iter().filter(in_both).collect();
+    let sizes = regular_sizes(&cells.iter().map(|cell| cell.cell).collect());
     let heatmap = |description: String, tile: &dyn Fn(&CellChange) -> Option<(f64, String)>| {
         let tiles = cells.iter().filter_map(|cell| {
             let at = (ranks.binary_search(&cell.cell.ranks).ok()?, sizes.binary_search(&cell.cell.bytes).ok()?);

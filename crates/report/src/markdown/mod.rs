@@ -9,6 +9,7 @@ use collrules_record::findings::Findings;
 
 use crate::facts::{self, CellRow};
 use crate::summary::{candidate_name, sentences, stretches};
+use crate::tree;
 
 pub use crate::context::Context;
 
@@ -45,6 +46,10 @@ fn write(out: &mut String, findings: &Findings, context: &Context<'_>) -> fmt::R
     bullets(out, &facts::assumptions(findings))?;
     decisions(out, findings)?;
     crossovers(out, findings)?;
+    if !findings.tree.collectives.is_empty() {
+        // Four backquotes: names in it may hold three.
+        writeln!(out, "\n## Decision tree\n\n````text\n{}````", tree::text(findings, 120))?;
+    }
     cells(out, findings)?;
     disqualified(out, findings)?;
     method(out, findings)?;

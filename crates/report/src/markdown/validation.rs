@@ -11,17 +11,20 @@ use crate::validated;
 pub(super) fn write(out: &mut String, findings: &Findings, validation: &Validation) -> fmt::Result {
     writeln!(out, "\n## What fresh launches showed\n")?;
     bullets(out, &validated::sentences(validation))?;
-    writeln!(out, "\n| file | pairs of launches | cells | faster | same | slower | geometric mean | worst cell |")?;
-    writeln!(out, "|---|---:|---:|---:|---:|---:|---:|---|")?;
+    writeln!(
+        out,
+        "\n| file | pairs of launches | cells | faster | same | slower | failed | geometric mean | worst cell |"
+    )?;
+    writeln!(out, "|---|---:|---:|---:|---:|---:|---:|---:|---|")?;
     for row in validated::rounds(validation) {
-        let validated::RoundRow { name, pairs, cells, faster, same, slower, mean, worst, .. } = row;
-        writeln!(out, "| {name} | {pairs} | {cells} | {faster} | {same} | {slower} | {mean} | {worst} |")?;
+        let validated::RoundRow { name, pairs, cells, faster, same, slower, failed, mean, worst, .. } = row;
+        writeln!(out, "| {name} | {pairs} | {cells} | {faster} | {same} | {slower} | {failed} | {mean} | {worst} |")?;
     }
     let telling = validated::telling(findings, validation);
     if telling.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nCells that were slower in some comparison, or were given back to the builtin:\n")?;
+    writeln!(out, "\nCells that were slower, failed, or were given back to the builtin:\n")?;
     writeln!(out, "| file | cell | rule | without | with | speedup | verdict |\n|---|---|---|---:|---:|---|---|")?;
     telling.iter().try_for_each(|row| {
         let row = row.each_ref().map(|text| cell_text(text));

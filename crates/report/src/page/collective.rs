@@ -25,7 +25,7 @@ pub(super) struct CollectiveView {
     pub(super) winners: String,
     pub(super) speedups: String,
     pub(super) levels: Vec<Entry>,
-    pub(super) legend: Vec<Entry>,
+    pub(super) legend: Vec<Key>,
     /// What lines and dots are.
     pub(super) times_are: String,
     /// Candidates that are drawn pale.
@@ -36,6 +36,16 @@ pub(super) struct CollectiveView {
     pub(super) tree: String,
     pub(super) leaves: Vec<String>,
     pub(super) cells: Vec<CellRow>,
+}
+
+/// A candidate in the legend.
+pub(super) struct Key {
+    pub(super) class: String,
+    pub(super) name: String,
+    /// The algorithm's number, which stands on tiles that have no room for the name.
+    pub(super) number: String,
+    /// Whether it wins nowhere, and is drawn pale.
+    pub(super) pale: bool,
 }
 
 /// A picture with its caption.
@@ -143,12 +153,9 @@ impl Drawn<'_> {
         .collect()
     }
 
-    /// The columns of heatmaps: sizes that were measured on most communicators. Others come from looking closer at a
-    /// crossover, and would leave holes.
+    /// The columns of heatmaps.
     fn common_sizes(&self) -> Vec<Bytes> {
-        let (ranks, sizes) = self.grid();
-        let count = |size: &Bytes| self.cells.iter().filter(|cell| cell.cell.bytes == *size).count();
-        sizes.into_iter().filter(|size| 2 * count(size) > ranks.len()).collect()
+        facts::regular_sizes(&self.cells.iter().map(|cell| cell.cell).collect())
     }
 
     /// The communicator sizes and message sizes.
@@ -246,9 +253,9 @@ impl Drawn<'_> {
     }
 
     /// The coloured candidates, and how many pale ones there are.
-    fn legend(&self) -> (Vec<Entry>, usize) {
+    fn legend(&self) -> (Vec<Key>, usize) {
         let candidates = self.candidates();
-        let mut entries: Vec<(usize, Entry)> = Vec::new();
+        let mut entries: Vec<(usize, Key)> = Vec::new();
         let mut pale = 0;
         for candidate in candidates {
             let stroke = self.palette.stroke(candidate);
@@ -260,7 +267,14 @@ impl Drawn<'_> {
                     usize::MAX
                 }
             };
-            entries.push((place, Entry { class: stroke.class(), name: self.name(candidate) }));
+            let number = match candidate {
+                Candidate::Tuned(choice) => choice.algorithm.to_string(),
+                Candidate::Builtin | Candidate::Rules | Candidate::Component(_) => String::new(),
+            };
+            entries.push((
+                place,
+                Key { class: stroke.class(), name: self.name(candidate), number, pale: stroke == Stroke::Muted },
+            ));
         }
         entries.sort_by(|a, b| (a.0, &a.1.name).cmp(&(b.0, &b.1.name)));
         (entries.into_iter().map(|(_, entry)| entry).collect(), pale)

@@ -113,6 +113,23 @@ pub fn page(findings: &Findings, context: &Context<'_>) -> String {
         placement: facts::placement(findings),
         provenance: context.manifest.map(facts::provenance).unwrap_or_default(),
     };
-    // Writing to a string cannot fail, and nothing in the template can.
-    page.render().unwrap_or_default()
+    rendered(&page)
+}
+
+/// A page from its template. Writing to a string cannot fail, and nothing in the templates can; should it be otherwise, the
+/// page says so.
+pub(crate) fn rendered(page: &impl Template) -> String {
+    page.render().unwrap_or_else(|error| format!("<!doctype html><p>The page could not be made: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backquotes_are_code_and_the_rest_is_text() {
+        assert_eq!(prose("ask `collrules verify` & see"), "ask <code>collrules verify</code> &amp; see");
+        assert_eq!(prose("a ` alone <b>"), "a ` alone &lt;b&gt;");
+        assert_eq!(prose("`<i>`"), "<code>&lt;i&gt;</code>");
+    }
 }

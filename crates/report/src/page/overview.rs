@@ -70,7 +70,10 @@ pub(super) fn figures(findings: &Findings, context: &Context<'_>) -> Vec<Figure>
         }),
     ];
     if let Some((most, best)) = most.and_then(|one| Some((one.overall.most, one.best.as_ref()?))) {
-        figures.push(figure(format!("{most:.1}\u{d7}"), "at best", best.clone()));
+        figures.push({
+            let digits = usize::from(most < 100.0);
+            figure(format!("{most:.digits$}\u{d7}"), "at best", best.clone())
+        });
     }
     figures.push(figure(findings.table.rules().to_string(), "rules", {
         let worst = findings.tree.worst_regret;
@@ -84,6 +87,12 @@ pub(super) fn figures(findings: &Findings, context: &Context<'_>) -> Vec<Figure>
 fn sureness(context: &Context<'_>) -> Figure {
     use collrules_record::validation::Outcome;
     match context.validation.and_then(|validation| validation.last()) {
+        // Nothing is left that could be compared.
+        Some(last) if !last.repaired.is_empty() => Figure {
+            value: "0".to_owned(),
+            label: "rules withstood validation".to_owned(),
+            note: "all were given back to the builtin".to_owned(),
+        },
         Some(last) => Figure {
             value: format!("{} of {}", last.count(Outcome::Slower), last.cells.len()),
             label: "slower in validation".to_owned(),

@@ -53,7 +53,7 @@ if(i>=0&&v){var a=t[i].getBoundingClientRect(),near=1e9;t.forEach(function(g){va
 at(n)})});
 all('.legend').forEach(function(list){var sec=list.closest('.collective');list.addEventListener('click',function(e){var b=e.target.closest('button');if(!b)return;
 b.setAttribute('aria-pressed',b.getAttribute('aria-pressed')!=='true');
-var on=all('button[aria-pressed=true]',list).map(function(x){return x.textContent});sec.classList.toggle('pick',on.length>0);
+var on=all('button[aria-pressed=true]',list).map(function(x){return x.dataset.name});sec.classList.toggle('pick',on.length>0);
 all('.plots svg',sec).forEach(function(svg){names(svg);all('g.l',svg).forEach(function(g){g.classList.toggle('on',on.indexOf(g.name)>=0)})})})});
 all('.copy').forEach(function(b){if(!navigator.clipboard)return;b.hidden=false;b.addEventListener('click',function(){navigator.clipboard.writeText(b.parentNode.querySelector('code').textContent).then(function(){b.textContent='copied';setTimeout(function(){b.textContent='copy'},1500)})})});
 function reach(){var e=location.hash&&document.getElementById(decodeURIComponent(location.hash.slice(1)));if(!e)return;var d=e.closest('details');while(d){d.open=true;d=d.parentElement&&d.parentElement.closest('details')}e.scrollIntoView()}
