@@ -104,3 +104,16 @@ fn definitions_that_make_no_sense_are_refused() {
     refused(&small.replace("tree", "three"), 2).complains("has no barrier algorithm `three`");
     refused(small, 0).says("With communicators of 2 ranks alone, these numbers say nothing about scaling.");
 }
+
+/// The studies that are checked in show figures that are there, and no path of the machine that made them.
+#[test]
+fn studies_in_the_sources_are_whole() {
+    for name in ["bcast-barrier", "bcast-barrier/one-host", "bcast-scatter", "bcast-scatter/one-host"] {
+        let directory = example(name);
+        let text = fs::read_to_string(directory.join("README.md")).unwrap();
+        let files: Vec<&str> = text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()).collect();
+        assert!(!files.is_empty(), "{name} shows nothing");
+        assert!(files.iter().all(|file| directory.join(file).is_file()), "{name}: {files:?}");
+        assert!(text.contains("--out DIR") && !text.contains("/tmp/"), "{name}");
+    }
+}
