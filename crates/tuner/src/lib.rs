@@ -22,7 +22,7 @@
 //! | [`mod@refine`] | what to measure next to know crossovers better |
 //! | `remarks` | what the reader has to know, in whole sentences |
 //! | `analysis` | all of it in order |
-//! | [`mod@study`] | chosen algorithms compared on a grid |
+//! | [`study()`] | chosen algorithms compared on a grid |
 //! | `components` | rules where another component than `coll/tuned` serves the calls |
 //! | [`mod@compare`] | two runs: what changed, and what the earlier rules are worth now |
 //! | `replay` | decisions on some launches, judged by others |
