@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Convert(convert) => cmd::convert::run(&convert).map(done),
         Command::Diff(diff) => cmd::diff::run(&diff),
         Command::Bench(bench) => cmd::bench::run(&bench),
+        Command::Study(study) => cmd::study::run(&study).map(done),
         Command::Completions(completions) => cmd::completions::run(&completions).map(done),
         Command::Man(man) => cmd::man::run(&man).map(done),
     };

@@ -8,6 +8,7 @@ mod policy;
 mod refine;
 mod report;
 mod session;
+mod study;
 mod timing;
 mod tree;
 mod validate;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use collrules_record::Layout;
+use collrules_record::import::Algorithm;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_rules::emit::TargetFormat;
 use collrules_rules::{Behaviour, Collective, Distribution, Release};
@@ -28,6 +30,7 @@ pub(crate) use policy::PolicyArgs;
 pub(crate) use refine::RefineArgs;
 pub(crate) use report::{Report, ReportFormat};
 pub(crate) use session::Session;
+pub(crate) use study::StudyArgs;
 pub(crate) use timing::{Budget, Timing};
 pub(crate) use tree::{Tree, TreeFormat};
 pub(crate) use validate::{DEFAULT_PAIRS, Validate, Validation};
@@ -90,6 +93,8 @@ pub(crate) enum Command {
     Diff(Diff),
     /// Time a collective as the OSU micro-benchmarks do, and print the same columns
     Bench(Bench),
+    /// Compare chosen algorithms on a grid: tables, figures, and a conclusion drawn from the numbers
+    Study(StudyArgs),
     /// Write completions for a shell to standard output
     Completions(Completions),
     /// Write manual pages
@@ -119,6 +124,13 @@ pub(crate) struct Tune {
     /// What the buffers of one rank may take; larger calls are left out
     #[arg(long, value_name = "SIZE", default_value = "512M")]
     pub(crate) max_memory: Bytes,
+    /// Try these algorithms only, beside the builtin, and vary none of their parameters: COLLECTIVE:ALGORITHM by name or
+    /// number, or as a candidate such as bcast:tuned:2/4/0/0. Collectives that are not named keep all
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = only)]
+    pub(crate) only: Vec<(Collective, Algorithm)>,
+    /// Time every candidate to the end in every launch, however slow
+    #[arg(long)]
+    pub(crate) keep_slow: bool,
     /// Start a job for each candidate, as one does without collrules; needed, and done without asking, for allgatherv
     #[arg(long)]
     pub(crate) launch_per_candidate: bool,
@@ -154,6 +166,9 @@ pub(crate) struct Tune {
     pub(crate) session: Session,
     #[command(flatten)]
     pub(crate) validation: Validation,
+    /// The words that give these options, where another command than the one that was typed says so.
+    #[arg(skip)]
+    pub(crate) command: Vec<String>,
 }
 
 #[derive(Clone, Debug, clap::Args)]
@@ -227,6 +242,18 @@ pub(crate) enum ScenarioArg {
     Noise,
     /// As stale, but under a rules file some of what was measured turns out slower
     Deceptive,
+}
+
+impl ScenarioArg {
+    /// As the option takes it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Stale => "stale",
+            Self::Perfect => "perfect",
+            Self::Noise => "noise",
+            Self::Deceptive => "deceptive",
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -389,7 +416,7 @@ fn collectives(text: &str) -> Result<Collectives, String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes(pub(crate) Vec<Bytes>);
 
-fn sizes(text: &str) -> Result<Sizes, String> {
+pub(crate) fn sizes(text: &str) -> Result<Sizes, String> {
     let size = |text: &str| -> Result<Bytes, String> {
         let bytes: Bytes = text.parse().map_err(|error: collrules_record::units::BadBytes| error.to_string())?;
         match bytes {
@@ -411,6 +438,13 @@ fn sizes(text: &str) -> Result<Sizes, String> {
     sizes.sort_unstable();
     sizes.dedup();
     Ok(Sizes(sizes))
+}
+
+fn only(text: &str) -> Result<(Collective, Algorithm), String> {
+    let (collective, algorithm) = text
+        .split_once(':')
+        .ok_or_else(|| format!("`{text}` names no algorithm of a collective, such as bcast:binomial or barrier:3"))?;
+    Ok((collective.trim().parse().map_err(|error| format!("{error}"))?, Algorithm::read(algorithm.trim())))
 }
 
 fn percent(text: &str) -> Result<f64, String> {

@@ -142,7 +142,11 @@ fn manifest(args: &Tune, backend: &dyn Backend, survey: &Survey, plan: &Plan, pi
         collrules: env!("CARGO_PKG_VERSION").to_owned(),
         started: manifest::now(),
         backend: backend.name().to_owned(),
-        command: env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
+        command: if args.command.is_empty() {
+            env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect()
+        } else {
+            args.command.clone()
+        },
         launcher: backend.launcher(plan),
         environment: environment(),
         host: if args.simulate.simulate.is_some() { BTreeMap::new() } else { manifest::host() },

@@ -24,6 +24,7 @@ mod resume;
 mod served;
 mod source;
 mod start;
+pub(crate) mod study;
 pub(crate) mod tree;
 pub(crate) mod tune;
 pub(crate) mod validate;

@@ -1,11 +1,14 @@
 //! `collrules plan`: what would be measured, and how long it will take.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use collrules_record::import::Algorithm;
 use collrules_record::plan::Schedule;
 use collrules_record::units::Seconds;
 use collrules_record::{Plan, Survey};
+use collrules_rules::Collective;
 use collrules_runner::RunnerError;
 use collrules_runner::grid::Grid;
 
@@ -56,6 +59,7 @@ fn schedule(args: &Tune, survey: Duration) -> Schedule {
         budget: measuring.map(|seconds| Seconds(seconds / launches)),
         startup: Seconds(startup),
         min_gain: args.criteria.min_gain,
+        keep_slow: args.keep_slow,
         sync: args.timing.sync.into(),
         clock_bound: args.timing.clock_bound,
         separate_clocks: args.timing.separate_clocks,
@@ -64,7 +68,12 @@ fn schedule(args: &Tune, survey: Duration) -> Schedule {
 }
 
 fn grid(args: &Tune) -> Grid {
+    let mut only: BTreeMap<Collective, Vec<Algorithm>> = BTreeMap::new();
+    for (collective, algorithm) in &args.only {
+        only.entry(*collective).or_default().push(algorithm.clone());
+    }
     Grid {
+        only,
         collectives: args.ops.0.clone(),
         ranks: args.np.clone(),
         sizes: args.sizes.0.clone(),

@@ -98,7 +98,8 @@ impl Reporter {
         if let How::Json = self.how {
             json::emit(&json::validating(run, plan));
         } else {
-            let time = plan.budget().map_or("until all is precise".to_owned(), |time| format!("for about {time}"));
+            let time =
+                plan.budget().map_or("until all is precise".to_owned(), |time| format!("for about {}", time.rounded()));
             say(&format!(
                 "comparing {} cells without and with the rules, {} pairs of launches, {time}, into {}",
                 plan.cells.len(),

@@ -41,7 +41,11 @@ fn problems_are_shown_with_their_place() {
     ran.says("╰── broken number");
     ran.says("Write plain decimal digits.");
     assert!(!ran.stdout.contains('\u{1b}'), "colours in a pipe:\n{}", ran.stdout);
-    assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80 || line.contains("rules.conf")), "{}", ran.stdout);
+    assert!(
+        ran.stdout.lines().all(|line| line.chars().count() <= 100 || line.contains("rules.conf")),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod output;
 mod page;
 mod replay;
 mod simulated;
+mod study;
 mod support;
 mod tree;
 mod validate;

@@ -37,6 +37,7 @@ pub mod plan;
 pub mod policy;
 pub mod rundir;
 pub mod sample;
+pub mod study;
 pub mod survey;
 pub mod tree;
 pub mod units;

@@ -169,6 +169,9 @@ pub struct Schedule {
     pub precision: f64,
     /// A candidate rests for the launch when it certainly takes this many times the time of the best.
     pub drop_factor: f64,
+    /// Candidates are timed to the end in every launch, however slow: for those who want all times rather than the best.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_slow: bool,
     /// No visit starts after this time in a launch, but for the first to each cell. Without it a launch goes on until
     /// every cell is precise or has its most rounds.
     pub budget: Option<Seconds>,
@@ -209,6 +212,7 @@ impl Default for Schedule {
             max_rounds: 150,
             precision: 0.02,
             drop_factor: 1.5,
+            keep_slow: false,
             budget: Some(Seconds(40.0)),
             limit: None,
             startup: Seconds(0.0),

@@ -11,6 +11,7 @@
 //! | [`tables`] | every point for programs: CSV and JSON |
 //! | [`plot`] | curves and heatmaps as SVG |
 //! | [`notes`] | the comments of the rules file |
+//! | [`study`] | a study of chosen algorithms: conclusion, figures, tables |
 //! | [`tree`] | the decision tree with its evidence, as text and as a drawing |
 //! | [`validation`] | what launches without and with a rules file showed |
 
@@ -22,6 +23,7 @@ pub mod notes;
 pub mod osu;
 pub mod page;
 pub mod plot;
+pub mod study;
 pub mod summary;
 pub mod tables;
 pub mod terminal;

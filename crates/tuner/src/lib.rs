@@ -22,6 +22,7 @@
 //! | [`mod@refine`] | what to measure next to know crossovers better |
 //! | `remarks` | what the reader has to know, in whole sentences |
 //! | `analysis` | all of it in order |
+//! | [`study()`] | chosen algorithms compared on a grid |
 //! | `components` | rules where another component than `coll/tuned` serves the calls |
 //! | [`mod@compare`] | two runs: what changed, and what the earlier rules are worth now |
 //! | `replay` | decisions on some launches, judged by others |
@@ -47,6 +48,7 @@ mod remarks;
 pub mod repair;
 mod replay;
 pub mod statistics;
+mod study;
 pub mod table;
 mod tree;
 pub mod validation;
@@ -58,3 +60,4 @@ pub use components::analyze_among;
 pub use error::TunerError;
 pub use observations::Observations;
 pub use replay::{Replay, Score as ReplayScore, Total as ReplayTotal, replay};
+pub use study::study;

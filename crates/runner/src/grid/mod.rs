@@ -10,12 +10,13 @@ mod candidates;
 mod equivalent;
 mod sizes;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::import::Algorithm;
 use collrules_record::plan::{CellPlan, Effort, Schedule, Separate, Skipped};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Survey};
-use collrules_rules::registry::{self, Algorithm};
+use collrules_rules::registry;
 use collrules_rules::{Behaviour, Choice, Collective, Release};
 
 use crate::error::RunnerError;
@@ -47,6 +48,9 @@ pub struct Grid {
     pub fanouts: Vec<u32>,
     /// Bounds on requests beside none, for algorithms that use one and where the release reads them from a file.
     pub requests: Vec<u32>,
+    /// The only algorithms to try, by collective, without variations of their parameters: by a name or an id, as Open MPI
+    /// runs them when they are forced, or as complete candidates. Collectives that are not here keep all.
+    pub only: BTreeMap<Collective, Vec<Algorithm>>,
     /// What the buffers of a rank may take; cells that need more are left out.
     pub memory: Bytes,
     /// A launch for each candidate of every collective, not only of those that need it.
@@ -76,6 +80,7 @@ impl Default for Grid {
             segments: vec![Bytes(8 << 10), Bytes(64 << 10)],
             fanouts: vec![2, 4],
             requests: vec![2],
+            only: BTreeMap::new(),
             memory: Bytes(512 << 20),
             launch_per_candidate: false,
             oversubscribe: false,
@@ -103,12 +108,13 @@ impl Grid {
         let mut skipped = Vec::new();
         for collective in &self.collectives {
             let listed = survey.algorithms.get(collective).map_or(&[][..], Vec::as_slice);
-            let algorithms: Vec<&Algorithm> = registry::algorithms(release, *collective)
+            let algorithms: Vec<&registry::Algorithm> = registry::algorithms(release, *collective)
                 .filter(|algorithm| listed.iter().any(|(id, _)| *id == algorithm.id))
                 .collect();
             if algorithms.is_empty() {
                 return Err(RunnerError::NoAlgorithms(*collective));
             }
+            let only = self.only(release, *collective)?;
             let no_size = [Bytes(0)];
             let sizes = if collective.has_sizes() { self.sizes.as_slice() } else { &no_size };
             for ranks in &ranks {
@@ -116,7 +122,7 @@ impl Grid {
                     let cell = Cell { collective: *collective, ranks: *ranks, bytes: *bytes };
                     match obstacle(cell, self.memory) {
                         Some(why) => skipped.push(Skipped { cell, why }),
-                        None => cells.push(self.cell_plan(release, cell, &algorithms, with_requests)),
+                        None => cells.push(self.cell_plan(release, cell, &algorithms, only.as_deref(), with_requests)),
                     }
                 }
             }
@@ -144,10 +150,38 @@ impl Grid {
         })
     }
 
-    fn cell_plan(&self, release: Release, cell: Cell, algorithms: &[&Algorithm], with_requests: bool) -> CellPlan {
+    /// The choices that a collective is restricted to, if it is.
+    fn only(&self, release: Release, collective: Collective) -> Result<Option<Vec<Choice>>, RunnerError> {
+        let Some(named) = self.only.get(&collective) else { return Ok(None) };
+        let choice = |algorithm: &Algorithm| match algorithm.candidate(release, collective) {
+            Ok(Candidate::Tuned(choice)) => Ok(Some(choice)),
+            // The builtin is measured in any case.
+            Ok(Candidate::Builtin) => Ok(None),
+            Ok(other @ (Candidate::Component(_) | Candidate::Rules)) => {
+                Err(RunnerError::EmptyGrid(format!("{other} is no algorithm of {collective}")))
+            }
+            Err(why) => Err(RunnerError::EmptyGrid(why)),
+        };
+        let choices: Vec<Option<Choice>> = named.iter().map(choice).collect::<Result<_, _>>()?;
+        Ok(Some(choices.into_iter().flatten().collect()))
+    }
+
+    fn cell_plan(
+        &self,
+        release: Release,
+        cell: Cell,
+        algorithms: &[&registry::Algorithm],
+        only: Option<&[Choice]>,
+        with_requests: bool,
+    ) -> CellPlan {
         let admitted = algorithms.iter().filter(|algorithm| algorithm.ranks.admits(cell.ranks));
-        let choices: Vec<Choice> =
-            admitted.flat_map(|algorithm| self.choices(cell, algorithm, with_requests)).collect();
+        let choices: Vec<Choice> = match only {
+            None => admitted.flat_map(|algorithm| self.choices(cell, algorithm, with_requests)).collect(),
+            Some(only) => {
+                let admitted: Vec<u32> = admitted.map(|algorithm| algorithm.id).collect();
+                only.iter().copied().filter(|choice| admitted.contains(&choice.algorithm)).collect()
+            }
+        };
         let (tuned, shared) = equivalent::share(release, cell, &choices);
         let candidates = std::iter::once(Candidate::Builtin).chain(tuned).collect();
         CellPlan { cell, candidates, shared, effort: Effort::default() }

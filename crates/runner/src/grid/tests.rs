@@ -12,6 +12,7 @@ fn grid(collectives: &[Collective]) -> Grid {
         segments: vec![Bytes(8 << 10), Bytes(64 << 10)],
         fanouts: vec![2, 4],
         requests: vec![2],
+        only: BTreeMap::new(),
         memory: DEFAULT_MEMORY,
         launch_per_candidate: false,
         oversubscribe: true,
@@ -25,6 +26,29 @@ fn survey(release: Release) -> Survey {
 
 fn plan(grid: &Grid, release: Release) -> Plan {
     grid.plan(&survey(release), 3, Schedule::default(), 1).expect("a plan")
+}
+
+/// A named algorithm runs as Open MPI runs it when it is forced: a chain with its fan-out of 4. On 2 ranks all send the
+/// same message, and scatter keeps everything.
+#[test]
+fn algorithms_can_be_chosen() {
+    let only = ["basic_linear", "chain", "6"].map(Algorithm::read).to_vec();
+    let both = [Collective::Bcast, Collective::Scatter];
+    let restricted = Grid { only: BTreeMap::from([(Collective::Bcast, only)]), ..grid(&both) };
+    let restricted = plan(&restricted, Release::V4_1);
+    let chosen = [Choice::plain(1), Choice::plain(2).with_faninout(4), Choice::plain(6)];
+    for planned in &restricted.cells {
+        let all = planned.candidates.iter().chain(planned.shared.iter().map(|shared| &shared.candidate));
+        let tuned: BTreeSet<Choice> = all.filter(|it| **it != Candidate::Builtin).map(|it| it.choice()).collect();
+        match planned.cell.collective {
+            Collective::Bcast => assert_eq!(tuned, BTreeSet::from(chosen), "{}", planned.cell),
+            _ => assert!(tuned.len() >= 3, "{}", planned.cell),
+        }
+        assert_eq!(planned.candidates[0], Candidate::Builtin);
+    }
+    let unknown = Grid { only: BTreeMap::from([(Collective::Bcast, vec![Algorithm::read("tree")])]), ..grid(&both) };
+    let error = unknown.plan(&survey(Release::V4_1), 3, Schedule::default(), 1).expect_err("no such algorithm");
+    assert!(error.to_string().contains("has no bcast algorithm `tree`"), "{error}");
 }
 
 /// Every algorithm of the release is measured somewhere, or shared everywhere it is admitted.

@@ -113,7 +113,7 @@ impl History {
         self.spread = self.spread();
         let least = BEATEN_IN_EACH.ln().max(BEATEN_DEVIATIONS * self.spread.unwrap_or(f64::INFINITY));
         let mut beaten = Vec::new();
-        for (cell, history) in &self.cells {
+        for (cell, history) in self.cells.iter().filter(|_| !self.plan.schedule.keep_slow) {
             for (candidate, factor, launches) in history.beaten(&self.running(*cell), least) {
                 let why = format!("{factor:.2} times the best or more in each of {launches} launches");
                 beaten.push(EndedPoint { launch, cell: *cell, candidate, ended: Ended::Dropped(why) });

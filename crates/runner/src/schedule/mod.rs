@@ -152,8 +152,11 @@ impl Scheduler {
         let state = &mut self.cells[visit.cell];
         state.note(visit, rounds);
         state.round_cost = seconds / f64::from(visit.rounds + visit.warmup).max(1.0);
-        let dropped = state.drop_beaten();
-        state.rest(settings.drop_factor);
+        let mut dropped = Vec::new();
+        if !settings.keep_slow {
+            dropped = state.drop_beaten();
+            state.rest(settings.drop_factor);
+        }
         if state.is_finished(&settings) {
             self.unfinished.remove(&visit.cell);
         } else {

@@ -55,6 +55,13 @@ fn precise_cells_end_and_beaten_candidates_are_dropped() {
 }
 
 #[test]
+fn slow_candidates_are_kept_for_those_who_want_all_times() {
+    let schedule = Schedule { keep_slow: true, ..Schedule::default() };
+    let (rounds, _) = drive(&plan(5, schedule), [1e-5, 1.1e-5, 9e-5], &[]);
+    assert!(rounds.iter().flatten().all(|rounds| *rounds >= schedule.min_rounds), "{rounds:?}");
+}
+
+#[test]
 fn a_spent_budget_ends_it_but_every_cell_is_visited() {
     let schedule = Schedule { budget: Some(Seconds(1.0)), ..Schedule::default() };
     let (rounds, why) = drive(&plan(50, schedule), [0.1, 0.1, 0.1], &[]);

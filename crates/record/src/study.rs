@@ -1,0 +1,123 @@
+//! What a study of chosen algorithms found: times, comparisons and fits, as plain data.
+//!
+//! A study asks how algorithms compare, all of them, on a grid; tuning asks which one to use. Nothing is decided here.
+
+use collrules_rules::{Collective, Release};
+use serde::{Deserialize, Serialize};
+
+use crate::candidate::Candidate;
+use crate::cell::Cell;
+use crate::estimate::Estimate;
+use crate::manifest::FormatVersion;
+use crate::units::{Bytes, Ranks};
+
+/// The version of `study.json` that this version writes.
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+/// What a study found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Study {
+    /// The format of this structure.
+    pub format: FormatVersion,
+    /// The release whose algorithms were timed.
+    pub release: Release,
+    /// Launches that were timed.
+    pub launches: usize,
+    /// Confidence of every interval.
+    pub level: f64,
+    /// The bound on the share of wrong verdicts among those that tell two candidates apart.
+    pub error_rate: f64,
+    /// By collective, communicator size and message size.
+    pub cells: Vec<StudyCell>,
+    /// By collective and candidate.
+    pub overall: Vec<Overall>,
+    /// How times grow with the number of ranks; empty with fewer than three communicator sizes.
+    pub growths: Vec<Growth>,
+    /// How times grow with the message; empty with fewer than four message sizes.
+    pub lines: Vec<LineFit>,
+}
+
+/// A cell of a study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StudyCell {
+    /// The cell.
+    pub cell: Cell,
+    /// The builtin first, then in the order of the plan.
+    pub points: Vec<StudyPoint>,
+    /// Candidates that failed, with the reason.
+    pub disqualified: Vec<(Candidate, String)>,
+}
+
+/// A candidate in a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StudyPoint {
+    /// The candidate.
+    pub candidate: Candidate,
+    /// The one that was timed for it, since both send the same messages; mostly itself.
+    pub measured_as: Candidate,
+    /// Seconds: the median of the launches' medians, with the interval that they give.
+    pub time: Estimate,
+    /// Builtin time over candidate time, from turns taken side by side, widened by what launches differ.
+    pub gain: Option<Estimate>,
+    /// Of the two-sided test, corrected for all comparisons of the study; missing where there are too few visits.
+    pub q_value: Option<f64>,
+    /// How it compares with the builtin.
+    pub outcome: Outcome,
+}
+
+/// How a candidate compares with the builtin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It is the builtin.
+    Reference,
+    /// Shown to be faster.
+    Faster,
+    /// Shown to be slower.
+    Slower,
+    /// Cannot be told apart.
+    Alike,
+}
+
+/// A candidate over all cells of a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Overall {
+    /// The collective.
+    pub collective: Collective,
+    /// The candidate, never the builtin.
+    pub candidate: Candidate,
+    /// The geometric mean of its gains over the builtin, with the interval that launches give.
+    pub gain: Estimate,
+    /// How far its times lie from the builtin's: the factor of the root mean square of log gains over cells, at least 1.
+    pub distance: Estimate,
+}
+
+/// The exponent `g` of `time = c ranks^g`, fitted to each launch, and the interval that launches give.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Growth {
+    /// The collective.
+    pub collective: Collective,
+    /// The message size.
+    pub bytes: Bytes,
+    /// The candidate.
+    pub candidate: Candidate,
+    /// The exponent.
+    pub exponent: Estimate,
+}
+
+/// The line `time = latency + per_byte bytes`, fitted to each launch with errors taken relative to the time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LineFit {
+    /// The collective.
+    pub collective: Collective,
+    /// The communicator size.
+    pub ranks: Ranks,
+    /// The candidate.
+    pub candidate: Candidate,
+    /// Seconds.
+    pub latency: Estimate,
+    /// Seconds.
+    pub per_byte: Estimate,
+    /// The root of the mean square of `ln(time / line)`: 0.1 where the line misses by about a tenth.
+    pub misfit: f64,
+}

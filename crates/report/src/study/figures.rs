@@ -1,0 +1,111 @@
+//! The figures of a study.
+
+use collrules_record::study::{Outcome, Study, StudyCell};
+use collrules_record::units::{Bytes, Ranks};
+use collrules_record::{Candidate, Cell};
+use collrules_rules::Collective;
+
+use super::{About, candidates, collectives, name};
+use crate::plot::{Curves, Line, Point, Stroke, X};
+
+/// A drawing with its file name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// A name that ends in `.svg`.
+    pub file: String,
+    /// What it shows.
+    pub caption: String,
+    /// The drawing.
+    pub svg: String,
+}
+
+/// The figures that a study asks for, as far as there are two points to draw a line between.
+pub fn figures(study: &Study, about: &About<'_>) -> Vec<Figure> {
+    let mut all = Vec::new();
+    for collective in collectives(study) {
+        let sizes = if collective.has_sizes() { about.over_ranks.clone() } else { vec![Bytes(0)] };
+        all.extend(sizes.into_iter().filter_map(|bytes| over_ranks(study, collective, bytes)));
+        if collective.has_sizes() {
+            all.extend(about.over_sizes.iter().filter_map(|ranks| over_sizes(study, collective, *ranks)));
+            all.extend(about.builtin.then(|| builtin(study, collective)).flatten());
+        }
+    }
+    all
+}
+
+fn over_ranks(study: &Study, collective: Collective, bytes: Bytes) -> Option<Figure> {
+    let size = if collective.has_sizes() { format!(" at {bytes}") } else { String::new() };
+    let caption = format!("{collective}{size}: time over the number of ranks, by algorithm");
+    let lines = by_candidate(study, collective, |cell| {
+        (cell.collective == collective && cell.bytes == bytes).then_some(u64::from(cell.ranks.0))
+    });
+    let file = match collective.has_sizes() {
+        true => format!("{collective}-over-ranks-{bytes}.svg"),
+        false => format!("{collective}-over-ranks.svg"),
+    };
+    figure(file, caption, X::Ranks, lines)
+}
+
+fn over_sizes(study: &Study, collective: Collective, ranks: Ranks) -> Option<Figure> {
+    let caption = format!("{collective} on {ranks} ranks: time over the message size, by algorithm");
+    let lines = by_candidate(study, collective, |cell| {
+        (cell.collective == collective && cell.ranks == ranks).then_some(cell.bytes.0)
+    });
+    figure(format!("{collective}-over-sizes-{ranks}.svg"), caption, X::MessageBytes, lines)
+}
+
+fn builtin(study: &Study, collective: Collective) -> Option<Figure> {
+    let caption = format!("{collective} by the builtin: time over the message size, by number of ranks");
+    let mut ranks: Vec<Ranks> = study
+        .cells
+        .iter()
+        .map(|cell| cell.cell)
+        .filter(|cell| cell.collective == collective)
+        .map(|c| c.ranks)
+        .collect();
+    ranks.dedup();
+    let line = |(place, ranks): (usize, &Ranks)| {
+        let of = study.cells.iter().filter(|cell| (cell.cell.collective, cell.cell.ranks) == (collective, *ranks));
+        let points = points(of, Candidate::Builtin, |cell| Some(cell.bytes.0));
+        Line { name: format!("{ranks} ranks"), stroke: Stroke::Series(place), points }
+    };
+    figure(format!("{collective}-builtin.svg"), caption, X::MessageBytes, ranks.iter().enumerate().map(line).collect())
+}
+
+fn figure(file: String, caption: String, x: X, lines: Vec<Line>) -> Option<Figure> {
+    lines.iter().any(|line| line.points.len() > 1).then(|| {
+        let curves = Curves { lines, size: (640, 360), ..Curves::new(&caption, x) };
+        Figure { svg: curves.picture().document(&caption), file, caption }
+    })
+}
+
+/// A line for each candidate, the builtin last, so that it lies over the others.
+fn by_candidate(study: &Study, collective: Collective, x: impl Fn(Cell) -> Option<u64>) -> Vec<Line> {
+    let candidates = candidates(study, collective);
+    let mut lines: Vec<Line> = Vec::new();
+    let mut series = 0..;
+    for candidate in &candidates {
+        let stroke = match candidate {
+            Candidate::Builtin => Stroke::Builtin,
+            _ => Stroke::Series(series.next().unwrap_or_default()),
+        };
+        let points = points(study.cells.iter(), *candidate, &x);
+        lines.push(Line { name: name(study.release, collective, *candidate), stroke, points });
+    }
+    lines.rotate_left(usize::from(candidates.first() == Some(&Candidate::Builtin)));
+    lines
+}
+
+fn points<'a>(
+    cells: impl Iterator<Item = &'a StudyCell>,
+    candidate: Candidate,
+    x: impl Fn(Cell) -> Option<u64>,
+) -> Vec<Point> {
+    let point = |cell: &StudyCell| {
+        let found = cell.points.iter().find(|point| {
+            point.candidate == candidate && (candidate != Candidate::Builtin || point.outcome == Outcome::Reference)
+        })?;
+        Some(Point { x: x(cell.cell)?, time: found.time })
+    };
+    cells.filter_map(point).collect()
+}

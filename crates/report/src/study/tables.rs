@@ -1,0 +1,139 @@
+//! All times of a study.
+
+use std::fmt::Write;
+
+use collrules_record::Candidate;
+use collrules_record::study::{Outcome, Study, StudyCell, StudyPoint};
+use collrules_record::units::Ranks;
+use collrules_rules::Collective;
+
+use super::{About, candidates, collectives, folded, interval, name};
+
+/// Microseconds, as benchmarks print them.
+const MICRO: f64 = 1e6;
+
+/// Every cell, a table for each collective and communicator size.
+pub(super) fn markdown(study: &Study, about: &About<'_>) -> String {
+    let mut text = String::from("## Tables\n\n");
+    let legend = "Times in microseconds, with their intervals. + is faster than the builtin, - slower, = not told apart; an \
+                  algorithm that sends the same messages as another one there is not timed, and names it.";
+    let _ = write!(text, "{}\n\n", folded(legend));
+    for collective in collectives(study) {
+        let cells: Vec<&StudyCell> = study.cells.iter().filter(|cell| cell.cell.collective == collective).collect();
+        if !collective.has_sizes() {
+            let _ = write!(text, "### {collective}\n\n");
+            table(&mut text, study, collective, "ranks", &cells, |cell| cell.cell.ranks.to_string());
+            continue;
+        }
+        for block in cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks) {
+            let _ = write!(text, "### {collective} on {} ranks{}\n\n", block[0].cell.ranks, doubt(about, block[0]));
+            table(&mut text, study, collective, "message", block, |cell| cell.cell.bytes.to_string());
+        }
+    }
+    fits(&mut text, study);
+    text
+}
+
+fn doubt(about: &About<'_>, cell: &StudyCell) -> String {
+    let slots: Ranks = about.slots();
+    if cell.cell.ranks > slots { format!(" (oversubscribed: {slots} slots)") } else { String::new() }
+}
+
+fn table(
+    text: &mut String,
+    study: &Study,
+    collective: Collective,
+    first: &str,
+    cells: &[&StudyCell],
+    key: impl Fn(&StudyCell) -> String,
+) {
+    let candidates = candidates(study, collective);
+    let names: Vec<String> = candidates.iter().map(|candidate| name(study.release, collective, *candidate)).collect();
+    let _ = writeln!(text, "| {first} | {} |", names.join(" | "));
+    let _ = writeln!(text, "|---:|{}", "---:|".repeat(names.len()));
+    for cell in cells {
+        let columns: Vec<String> = candidates.iter().map(|candidate| column(study, cell, *candidate)).collect();
+        let _ = writeln!(text, "| {} | {} |", key(cell), columns.join(" | "));
+    }
+    text.push('\n');
+}
+
+fn column(study: &Study, cell: &StudyCell, candidate: Candidate) -> String {
+    let Some(point) = cell.points.iter().find(|point| point.candidate == candidate) else {
+        let failed = cell.disqualified.iter().find(|(failed, _)| *failed == candidate);
+        return failed.map_or("not timed".to_owned(), |(_, why)| format!("failed: {why}"));
+    };
+    if point.measured_as != candidate {
+        return format!("as {}", name(study.release, cell.cell.collective, point.measured_as));
+    }
+    let StudyPoint { time, outcome, .. } = point;
+    let mark = match outcome {
+        Outcome::Reference => "",
+        Outcome::Faster => " +",
+        Outcome::Slower => " -",
+        Outcome::Alike => " =",
+    };
+    let micros = time.map(|seconds| MICRO * seconds);
+    interval(micros, if micros.point < 9.995 { 2 } else { 1 }) + mark
+}
+
+/// The fitted lines.
+fn fits(text: &mut String, study: &Study) {
+    if study.lines.is_empty() {
+        return;
+    }
+    let what = "The line time = latency + bytes / bandwidth, fitted to each launch with errors relative to the time; intervals are \
+                those that launches give. Misfit is how far times lie from the line, in the root mean square.";
+    let _ = write!(text, "### Lines over message sizes\n\n{}\n\n", folded(what));
+    let _ = writeln!(text, "| collective | ranks | algorithm | latency in µs | time per KiB in µs | misfit |");
+    let _ = writeln!(text, "|---|---:|---|---:|---:|---:|");
+    for line in &study.lines {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {:.0} % |",
+            line.collective,
+            line.ranks,
+            name(study.release, line.collective, line.candidate),
+            interval(line.latency.map(|seconds| MICRO * seconds), 2),
+            interval(line.per_byte.map(|seconds| 1024.0 * MICRO * seconds), 3),
+            100.0 * (line.misfit.exp() - 1.0),
+        );
+    }
+}
+
+/// Every point as a line of CSV, times in seconds.
+pub fn csv(study: &Study) -> String {
+    let mut text = String::from(
+        "collective,comm_size,message_bytes,candidate,algorithm,measured_as,median_s,low_s,high_s,gain,gain_low,gain_high,\
+         q_value,outcome\n",
+    );
+    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    for cell in &study.cells {
+        for point in &cell.points {
+            let collrules_record::Cell { collective, ranks, bytes } = cell.cell;
+            let outcome = match point.outcome {
+                Outcome::Reference => "reference",
+                Outcome::Faster => "faster",
+                Outcome::Slower => "slower",
+                Outcome::Alike => "alike",
+            };
+            // Names hold commas where parameters are said.
+            let algorithm = name(study.release, collective, point.candidate);
+            let _ = writeln!(
+                text,
+                "{collective},{ranks},{},{},\"{algorithm}\",{},{},{},{},{},{},{},{},{outcome}",
+                bytes.0,
+                point.candidate,
+                point.measured_as,
+                point.time.point,
+                number(point.time.low),
+                number(point.time.high),
+                number(point.gain.map(|gain| gain.point)),
+                number(point.gain.and_then(|gain| gain.low)),
+                number(point.gain.and_then(|gain| gain.high)),
+                number(point.q_value),
+            );
+        }
+    }
+    text
+}

@@ -1,0 +1,258 @@
+//! Compares chosen algorithms on a grid, all with the builtin, and fits how their times grow.
+//!
+//! Launches are the unit of replication of times and fits: each launch gives a median, or a fit, and these give the
+//! interval. Comparisons rest on visits, where candidates take turns side by side: a two-sided signed-rank test, corrected
+//! for all comparisons of the study (Benjamini and Hochberg). Two candidates are told apart where the test does so, every
+//! launch agrees, and the interval of the gain, widened by what launches differ, excludes 1.
+
+use std::collections::BTreeMap;
+
+use collrules_record::estimate::median;
+use collrules_record::findings::Criteria;
+use collrules_record::study::{FORMAT, Growth, LineFit, Outcome, Overall, Study, StudyCell, StudyPoint};
+use collrules_record::{Candidate, Cell, Estimate, Plan};
+use collrules_rules::{Collective, Release};
+
+use crate::cells::{CellTimings, Series, by_cell};
+use crate::error::TunerError;
+use crate::evidence::{Evidence, LEAST_VISITS, weigh};
+use crate::launches::widen;
+use crate::observations::Observations;
+use crate::statistics::{adjust, signed_rank, student_quantile};
+
+/// Communicator sizes that a growth, and message sizes less one that a line, is fitted to at least.
+const LEAST_SIZES: usize = 3;
+
+/// What is known of a candidate in a cell.
+struct Known {
+    candidate: Candidate,
+    measured_as: Candidate,
+    evidence: Evidence,
+    /// Median seconds by launch.
+    launches: BTreeMap<u32, f64>,
+    p_value: Option<f64>,
+}
+
+/// Compares what a plan measured. Candidates that the plan lets another one stand for get its times.
+pub fn study(
+    observations: &Observations,
+    plan: &Plan,
+    release: Release,
+    criteria: Criteria,
+) -> Result<Study, TunerError> {
+    let timings = by_cell(observations.points()?, observations.ends());
+    if timings.is_empty() {
+        return Err(TunerError::NoSamples { left_out: observations.left_out() });
+    }
+    let ids: Vec<Cell> = timings.iter().map(|cell| cell.cell).collect();
+    let mut evidence: Vec<Vec<Evidence>> =
+        timings.iter().map(|cell| weigh(cell, observations.statistic(), criteria)).collect();
+    widen(&ids, &mut evidence);
+    let known: Vec<Vec<Known>> =
+        timings.iter().zip(evidence).map(|(cell, evidence)| in_plan_order(cell, evidence, plan)).collect();
+    let tested = |known: &&Known| known.candidate == known.measured_as && known.p_value.is_some();
+    let p_values: Vec<f64> = known.iter().flatten().filter(tested).filter_map(|known| known.p_value).collect();
+    let mut corrected = adjust(&p_values).into_iter();
+    let cells = timings.iter().zip(&known).map(|(timings, known)| {
+        let mut q_values: BTreeMap<Candidate, f64> = BTreeMap::new();
+        for known in known.iter().filter(tested) {
+            q_values.extend(corrected.next().map(|q_value| (known.candidate, q_value)));
+        }
+        let points = known.iter().filter_map(|known| point(known, &q_values, criteria)).collect();
+        StudyCell { cell: timings.cell, points, disqualified: timings.disqualified.clone() }
+    });
+    let cells: Vec<StudyCell> = cells.collect();
+    let launches = timings.iter().flat_map(CellTimings::launches).collect::<std::collections::BTreeSet<_>>().len();
+    let level = criteria.level;
+    let pairs: Vec<(Cell, &Known)> =
+        ids.iter().zip(&known).flat_map(|(cell, known)| known.iter().map(move |known| (*cell, known))).collect();
+    Ok(Study {
+        format: FORMAT,
+        release,
+        launches,
+        level,
+        error_rate: criteria.error_rate,
+        cells,
+        overall: overall(&pairs, level),
+        growths: growths(&pairs, level),
+        lines: lines(&pairs, level),
+    })
+}
+
+/// The candidates of a cell with those that others stand for, the builtin first.
+fn in_plan_order(cell: &CellTimings, evidence: Vec<Evidence>, plan: &Plan) -> Vec<Known> {
+    let builtin = cell.builtin();
+    let series = |candidate| cell.series.iter().find(|series| series.candidate == candidate);
+    let known = |candidate: Candidate, measured_as: Candidate| {
+        let evidence = evidence.iter().find(|evidence| evidence.candidate == measured_as)?.clone();
+        let series = series(measured_as)?;
+        let p_value = builtin.filter(|_| measured_as != Candidate::Builtin).and_then(|it| two_sided(series, it));
+        Some(Known { candidate, measured_as, evidence, launches: medians(series), p_value })
+    };
+    let shared = plan.cells.iter().filter(|planned| planned.cell == cell.cell).flat_map(|planned| &planned.shared);
+    let pairs = cell.series.iter().map(|series| (series.candidate, series.candidate));
+    let pairs = pairs.chain(shared.map(|shared| (shared.candidate, shared.measured_as)));
+    let mut all: Vec<Known> = pairs.filter_map(|(candidate, measured_as)| known(candidate, measured_as)).collect();
+    all.sort_by_key(|known| known.candidate);
+    all
+}
+
+/// The median seconds of each launch.
+fn medians(series: &Series) -> BTreeMap<u32, f64> {
+    let mut launches: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for timing in &series.timings {
+        launches.entry(timing.launch).or_default().push(timing.seconds);
+    }
+    launches.into_iter().filter_map(|(launch, mut times)| Some((launch, median(&mut times)?))).collect()
+}
+
+/// The p-value of the two-sided signed-rank test on the median log gains of visits.
+fn two_sided(series: &Series, builtin: &Series) -> Option<f64> {
+    let pairs = series.pairs(builtin);
+    let visits = pairs.chunk_by(|a, b| (a.launch, a.visit) == (b.launch, b.visit));
+    let gains: Vec<f64> =
+        visits.filter_map(|visit| median(&mut visit.iter().map(|pair| pair.log_gain).collect::<Vec<_>>())).collect();
+    let losses: Vec<f64> = gains.iter().map(|gain| -gain).collect();
+    (gains.len() >= LEAST_VISITS).then(|| (2.0 * signed_rank(&losses).min(signed_rank(&gains))).min(1.0))
+}
+
+fn point(known: &Known, q_values: &BTreeMap<Candidate, f64>, criteria: Criteria) -> Option<StudyPoint> {
+    let Known { candidate, measured_as, evidence, launches, .. } = known;
+    let time = Estimate::median(&launches.values().copied().collect::<Vec<_>>(), criteria.level)?;
+    let q_value = q_values.get(measured_as).copied();
+    let gains = || evidence.basis.launches.iter().map(|(_, gain)| *gain);
+    let shown = q_value.is_some_and(|q_value| q_value <= criteria.error_rate);
+    let (low, high) = evidence.gain.map_or((None, None), |gain| (gain.low, gain.high));
+    let outcome = match measured_as {
+        Candidate::Builtin => Outcome::Reference,
+        _ if shown && gains().all(|gain| gain > 0.0) && low.is_some_and(|low| low > 1.0) => Outcome::Faster,
+        _ if shown && gains().all(|gain| gain < 0.0) && high.is_some_and(|high| high < 1.0) => Outcome::Slower,
+        _ => Outcome::Alike,
+    };
+    Some(StudyPoint { candidate: *candidate, measured_as: *measured_as, time, gain: evidence.gain, q_value, outcome })
+}
+
+/// The mean of a value per launch, with its Student interval.
+fn over_launches(values: &[f64], level: f64) -> Option<Estimate> {
+    let count = values.len() as f64;
+    if values.is_empty() {
+        return None;
+    }
+    let mean = values.iter().sum::<f64>() / count;
+    let spread = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let reach = (values.len() > 1).then(|| student_quantile(level, count - 1.0) * (spread / count).sqrt());
+    let (low, high) = (reach.map(|reach| mean - reach), reach.map(|reach| mean + reach));
+    Some(Estimate { point: mean, low, high, level, samples: values.len() })
+}
+
+type Point<'a> = (Cell, &'a Known);
+
+/// Points that belong together, in order of the key.
+fn grouped<'a, K: Ord>(points: &[Point<'a>], key: impl Fn(&Point<'a>) -> K) -> BTreeMap<K, Vec<Point<'a>>> {
+    let mut groups: BTreeMap<K, Vec<Point<'a>>> = BTreeMap::new();
+    for point in points {
+        groups.entry(key(point)).or_default().push(*point);
+    }
+    groups
+}
+
+/// For each launch, the pairs of a value of the cell and the time in that launch, where all cells of the group have one.
+fn by_launch(group: &[Point<'_>], x: impl Fn(Cell) -> f64) -> Vec<Vec<(f64, f64)>> {
+    let launches = group.iter().flat_map(|(_, known)| known.launches.keys().copied());
+    let launches: std::collections::BTreeSet<u32> = launches.collect();
+    let of_launch = |launch: u32| -> Option<Vec<(f64, f64)>> {
+        group.iter().map(|(cell, known)| Some((x(*cell), *known.launches.get(&launch)?))).collect()
+    };
+    launches.into_iter().filter_map(of_launch).collect()
+}
+
+fn overall(points: &[Point<'_>], level: f64) -> Vec<Overall> {
+    let rivals: Vec<Point<'_>> =
+        points.iter().filter(|(_, known)| known.candidate != Candidate::Builtin).copied().collect();
+    let groups = grouped(&rivals, |(cell, known)| (cell.collective, known.candidate));
+    let one = |((collective, candidate), group): ((Collective, Candidate), Vec<Point<'_>>)| {
+        let mut by_launch: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for (launch, gain) in group.iter().flat_map(|(_, known)| known.evidence.basis.launches.iter()) {
+            by_launch.entry(*launch).or_default().push(*gain);
+        }
+        // A launch that missed cells would give a mean of other cells.
+        let whole: Vec<Vec<f64>> = by_launch.into_values().filter(|gains| gains.len() == group.len()).collect();
+        let mean =
+            |gains: &Vec<f64>, of: fn(f64) -> f64| gains.iter().copied().map(of).sum::<f64>() / gains.len() as f64;
+        let means: Vec<f64> = whole.iter().map(|gains| mean(gains, |gain| gain)).collect();
+        let distances: Vec<f64> = whole.iter().map(|gains| mean(gains, |gain| gain * gain).sqrt()).collect();
+        let gain = over_launches(&means, level)?.map(f64::exp);
+        // No distance is below 0, though the interval of a small one may reach there.
+        let distance = over_launches(&distances, level)?.map(|distance| distance.max(0.0).exp());
+        Some(Overall { collective, candidate, gain, distance })
+    };
+    groups.into_iter().filter_map(one).collect()
+}
+
+fn growths(points: &[Point<'_>], level: f64) -> Vec<Growth> {
+    let groups = grouped(points, |(cell, known)| (cell.collective, cell.bytes, known.candidate));
+    let one = |((collective, bytes, candidate), group): ((Collective, _, Candidate), Vec<Point<'_>>)| {
+        let launches = by_launch(&group, |cell| f64::from(cell.ranks.0).ln());
+        let slopes: Vec<f64> = launches
+            .iter()
+            .filter(|points| points.len() >= LEAST_SIZES)
+            .filter_map(|points| Some(line(points.iter().map(|(x, time)| (*x, time.ln(), 1.0)))?.1))
+            .collect();
+        Some(Growth { collective, bytes, candidate, exponent: over_launches(&slopes, level)? })
+    };
+    groups.into_iter().filter_map(one).collect()
+}
+
+fn lines(points: &[Point<'_>], level: f64) -> Vec<LineFit> {
+    let sized: Vec<Point<'_>> = points.iter().filter(|(cell, _)| cell.collective.has_sizes()).copied().collect();
+    let groups = grouped(&sized, |(cell, known)| (cell.collective, cell.ranks, known.candidate));
+    let one = |((collective, ranks, candidate), group): ((Collective, _, Candidate), Vec<Point<'_>>)| {
+        let launches = by_launch(&group, |cell| cell.bytes.0 as f64);
+        let launches: Vec<_> = launches.into_iter().filter(|points| points.len() > LEAST_SIZES).collect();
+        let fit = |points: &Vec<(f64, f64)>| line(points.iter().map(|(x, time)| (*x, *time, time.powi(-2))));
+        let fits: Vec<(f64, f64)> = launches.iter().filter_map(fit).collect();
+        let latency = over_launches(&fits.iter().map(|fit| fit.0).collect::<Vec<_>>(), level)?;
+        let per_byte = over_launches(&fits.iter().map(|fit| fit.1).collect::<Vec<_>>(), level)?;
+        let misses = launches.iter().flatten().map(|(x, time)| {
+            let fitted = latency.point + per_byte.point * x;
+            if fitted > 0.0 { (time / fitted).ln().powi(2) } else { f64::INFINITY }
+        });
+        let misses: Vec<f64> = misses.collect();
+        let misfit = (misses.iter().sum::<f64>() / misses.len() as f64).sqrt();
+        Some(LineFit { collective, ranks, candidate, latency, per_byte, misfit })
+    };
+    groups.into_iter().filter_map(one).collect()
+}
+
+/// Weighted least squares of `y = a + b x` over `(x, y, weight)`; none where all x are the same.
+fn line(points: impl Iterator<Item = (f64, f64, f64)> + Clone) -> Option<(f64, f64)> {
+    let total: f64 = points.clone().map(|(_, _, w)| w).sum();
+    let x_mean = points.clone().map(|(x, _, w)| w * x).sum::<f64>() / total;
+    let y_mean = points.clone().map(|(_, y, w)| w * y).sum::<f64>() / total;
+    let xx: f64 = points.clone().map(|(x, _, w)| w * (x - x_mean).powi(2)).sum();
+    let xy: f64 = points.map(|(x, y, w)| w * (x - x_mean) * (y - y_mean)).sum();
+    (xx > 0.0).then(|| (y_mean - xy / xx * x_mean, xy / xx))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_go_through_points_on_them_whatever_the_weights() {
+        let points = [(1.0, 5.0, 1.0), (3.0, 9.0, 10.0), (10.0, 23.0, 0.1)];
+        let (a, b) = line(points.into_iter()).expect("a line");
+        assert!((a - 3.0).abs() < 1e-9 && (b - 2.0).abs() < 1e-9, "{a} {b}");
+        assert_eq!(line([(1.0, 2.0, 1.0), (1.0, 3.0, 1.0)].into_iter()), None);
+    }
+
+    /// SciPy: `t.interval(0.95, 3, loc=2.5, scale=sem([1, 2, 3, 4]))` is (0.445739743239121, 4.554260256760879).
+    #[test]
+    fn launches_give_a_student_interval() {
+        let estimate = over_launches(&[1.0, 2.0, 3.0, 4.0], 0.95).expect("values");
+        assert!((estimate.point - 2.5).abs() < 1e-12);
+        assert!((estimate.low.unwrap_or_default() - 0.445_739_743_239_121).abs() < 1e-6, "{estimate:?}");
+        assert_eq!(over_launches(&[1.0], 0.95).map(|one| (one.point, one.low)), Some((1.0, None)));
+        assert_eq!(over_launches(&[], 0.95), None);
+    }
+}

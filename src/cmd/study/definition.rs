@@ -1,0 +1,144 @@
+//! What a study compares, as people write it down.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::str::FromStr;
+
+use collrules_record::units::{Bytes, Ranks};
+use collrules_rules::Collective;
+use serde::Deserialize;
+
+use crate::args::{self, Budget, Sizes};
+use crate::failure::Failure;
+
+/// The file, as it stands.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    title: String,
+    question: String,
+    np: Vec<u32>,
+    sizes: Option<String>,
+    launches: Option<u32>,
+    budget: Option<String>,
+    algorithms: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    figures: WrittenFigures,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenFigures {
+    #[serde(default)]
+    over_ranks: Vec<String>,
+    #[serde(default)]
+    over_sizes: Vec<u32>,
+    #[serde(default)]
+    builtin: bool,
+}
+
+/// What is meant by it.
+#[derive(Clone, Debug)]
+pub(super) struct Definition {
+    pub(super) title: String,
+    pub(super) question: String,
+    pub(super) ranks: Vec<Ranks>,
+    pub(super) sizes: Sizes,
+    pub(super) launches: u32,
+    pub(super) budget: Budget,
+    /// As `--only` takes them.
+    pub(super) algorithms: Vec<String>,
+    pub(super) collectives: Vec<Collective>,
+    pub(super) over_ranks: Vec<Bytes>,
+    pub(super) over_sizes: Vec<Ranks>,
+    pub(super) builtin: bool,
+}
+
+/// Launches where nobody says otherwise: six medians are the fewest that have a 95 % interval.
+const LAUNCHES: u32 = 6;
+
+/// Reads a definition.
+pub(super) fn read(path: &Path) -> Result<Definition, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|cause| Failure::Open { path: path.to_owned(), cause })?;
+    parse(&text).map_err(|why| Failure::Input(format!("{} defines no study: {why}", path.display())))
+}
+
+fn parse(text: &str) -> Result<Definition, String> {
+    let written: Written = toml::from_str(text).map_err(|error| error.to_string())?;
+    let mut algorithms = Vec::new();
+    let mut collectives = Vec::new();
+    for (name, named) in &written.algorithms {
+        let collective: Collective = parsed(name, "algorithms")?;
+        if named.is_empty() {
+            return Err(format!("algorithms: {collective} has none to compare"));
+        }
+        collectives.push(collective);
+        algorithms.extend(named.iter().map(|algorithm| format!("{collective}:{}", algorithm.trim())));
+    }
+    if collectives.is_empty() {
+        return Err("algorithms: no collective is named".to_owned());
+    }
+    collectives.sort_unstable();
+    let ranks = |list: &[u32], key: &str| -> Result<Vec<Ranks>, String> {
+        let bad = list.iter().find(|ranks| **ranks < 2);
+        bad.map_or(Ok(()), |bad| Err(format!("{key}: {bad} is no size of a communicator; they begin at 2")))?;
+        let mut ranks: Vec<Ranks> = list.iter().copied().map(Ranks).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        Ok(ranks)
+    };
+    if written.np.is_empty() {
+        return Err("np: no communicator size is named".to_owned());
+    }
+    let launches = written.launches.unwrap_or(LAUNCHES);
+    if launches < 2 {
+        return Err("launches: one launch shows no difference between launches; say 2 or more".to_owned());
+    }
+    let figures = &written.figures;
+    Ok(Definition {
+        title: written.title,
+        question: written.question,
+        ranks: ranks(&written.np, "np")?,
+        sizes: args::sizes(written.sizes.as_deref().unwrap_or("1:1M")).map_err(|why| format!("sizes: {why}"))?,
+        launches,
+        budget: parsed(written.budget.as_deref().unwrap_or("10m"), "budget")?,
+        algorithms,
+        collectives,
+        over_ranks: figures.over_ranks.iter().map(|size| parsed(size, "over_ranks")).collect::<Result<_, _>>()?,
+        over_sizes: ranks(&figures.over_sizes, "over_sizes")?,
+        builtin: figures.builtin,
+    })
+}
+
+fn parsed<T: FromStr<Err: ToString>>(text: &str, key: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| format!("{key}: {}", error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = "title = 'T'\nquestion = 'Q'\nnp = [8, 2]\n[algorithms]\nbcast = ['binomial', '5']\n";
+
+    #[test]
+    fn what_is_not_said_has_a_usual_value() {
+        let read = parse(SMALL).expect("reads");
+        assert_eq!(read.ranks, [Ranks(2), Ranks(8)]);
+        assert_eq!((read.sizes.0.len(), read.launches, read.algorithms.len()), (21, 6, 2));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (from, to, what) in [
+            ("8, 2", "1", "np: 1 is no size of a communicator"),
+            ("bcast", "brodcast", "brodcast"),
+            ("'binomial', '5'", "", "bcast has none to compare"),
+            ("np =", "n =", "unknown field `n`"),
+            ("title", "launches = 1\ntitle", "launches: one launch"),
+            ("title", "sizes = '9:1'\ntitle", "sizes: 9B is larger"),
+        ] {
+            let error = parse(&SMALL.replacen(from, to, 1)).expect_err(what);
+            assert!(error.contains(what), "{error}");
+        }
+    }
+}
