@@ -34,6 +34,7 @@ fn analyze_run(args: &Analyze) -> Result<(), Failure> {
         return analyze_import(args, run, &manifest, &report);
     }
     let manifest = run.manifest()?;
+    refuse_comparison(&run, &manifest)?;
     let release = known_release(&manifest.survey)?;
     if !args.train_launches.is_empty() {
         let observations = observations_of_run(&run, manifest.plan.launches)?;
@@ -43,6 +44,18 @@ fn analyze_run(args: &Analyze) -> Result<(), Failure> {
     let target = target(args, run)?;
     let context = Context { manifest: Some(&manifest), ..Context::default() };
     finish(&target, &findings, &served::pins(&manifest.pins, &findings), context, args.quiet)
+}
+
+/// Refuses launches of a validation: they have no candidates to choose from.
+pub(super) fn refuse_comparison(run: &RunDir, manifest: &Manifest) -> Result<(), Failure> {
+    if manifest.plan.deployment.is_none() {
+        return Ok(());
+    }
+    Err(Failure::Input(format!(
+        "{} holds launches without a rules file and with it, made by `collrules validate`; {} says what they showed",
+        run.path().display(),
+        run.file(rundir::VALIDATION).display(),
+    )))
 }
 
 /// Where the findings of a run go. What was concluded before, and perhaps proven and installed, is not overwritten.

@@ -13,7 +13,7 @@ use collrules_runner::simulate::{Scenario, Simulation};
 use collrules_runner::{Backend, RunnerError};
 
 use super::start::{self, Started};
-use super::{foresee, plan, resume, served};
+use super::{analyze, foresee, plan, resume, served};
 use crate::args::{Launch, ScenarioArg, Simulate, Tune};
 use crate::deliver::Pins;
 use crate::failure::Failure;
@@ -107,6 +107,7 @@ fn go_on(directory: &std::path::Path) -> Result<Session, Failure> {
     // Before anything is started: two jobs at once would disturb each other.
     let log = run.log()?;
     let manifest = run.manifest()?;
+    analyze::refuse_comparison(&run, &manifest)?;
     let options = resume::options(&manifest)?;
     let started = start(&options.launch, &options.simulate)?;
     resume::refuse_other_system(&run, &manifest, &started)?;

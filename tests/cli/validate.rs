@@ -176,6 +176,9 @@ fn a_comparison_that_was_cut_short_is_gone_on_with() {
     ran.complains("going on with the comparison in");
     let resumed = validation(&out);
     assert_eq!(resumed.rounds[0].samples, "validation-1");
+    // Its samples are no candidates to choose from.
+    collrules("analyze", &inner).exits(3).complains("without a rules file and with it");
+    collrules("tune --resume", &inner).exits(3).complains("without a rules file and with it");
     let places = |of: &Validation| verdicts(of).into_iter().collect::<Vec<_>>();
     assert_eq!(places(&resumed), places(&whole));
     assert!(fs::read_to_string(inner.join("samples.csv")).unwrap().starts_with(&samples[..third]));

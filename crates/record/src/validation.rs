@@ -85,6 +85,10 @@ pub struct Round {
     pub pairs: u32,
     /// Every compared cell, ordered by collective, communicator size and message size.
     pub cells: Vec<ValidatedCell>,
+    /// The geometric mean of the speedups over all cells, with an interval that has the pairs for its units; missing where
+    /// no pair has all cells.
+    #[serde(default)]
+    pub speedup: Option<Estimate>,
     /// Cells that could not be compared, and why.
     #[serde(default)]
     pub failed: Vec<FailedCell>,

@@ -1,5 +1,6 @@
 //! What a comparison without and with a rules file showed, for a terminal of 80 columns.
 
+use collrules_record::estimate::median;
 use collrules_record::validation::{FailedCell, Outcome, Round, ValidatedCell, Validation};
 use collrules_record::{Estimate, Seconds};
 use collrules_rules::Release;
@@ -46,12 +47,13 @@ pub fn sentences(validation: &Validation) -> Vec<String> {
     let (faster, same, slower) = (count(Outcome::Faster), count(Outcome::Same), count(Outcome::Slower));
     sentences.push(format!(
         "In {} pairs of fresh launches, without and with the rules file, {} compared: {faster} faster, {same} the \
-         same, {slower} slower ({}); {:.3}x in geometric mean.",
+         same, {slower} slower ({}); {} in geometric mean.",
         round.pairs,
         if round.cells.len() == 1 { "1 cell was".to_owned() } else { format!("{} cells were", round.cells.len()) },
         percent((round.share_slower() * 1e3).round() / 1e3),
-        round.geometric_mean(),
+        round.speedup.map_or_else(|| format!("{:.2}x", round.geometric_mean()), ratio),
     ));
+    sentences.extend(untold(round));
     if let Some(worst) = round.worst() {
         sentences.push(format!("The worst is {}: {}.", worst.cell, ratio(worst.speedup)));
     }
@@ -77,6 +79,18 @@ fn given_back(round: &Round) -> String {
     };
     let cells = if round.repaired.len() == 1 { "1 cell".to_owned() } else { format!("{} cells", round.repaired.len()) };
     format!("The rules of {cells} gave way to the builtin: {what} in {} pairs of fresh launches.", round.pairs)
+}
+
+/// What could not be told, where that is a good deal: half the width of the interval in the middle cell.
+fn untold(round: &Round) -> Option<String> {
+    let width = |cell: &ValidatedCell| Some((cell.speedup.high? / cell.speedup.low?).sqrt());
+    let mut widths: Vec<f64> = round.cells.iter().filter_map(width).filter(|width| width.is_finite()).collect();
+    let width = median(&mut widths).filter(|width| *width >= NOTABLE)?;
+    Some(format!(
+        "Launches differ so much here that differences below {}x cannot be told in half of the cells; quieter processors, \
+         --pairs or more time would help.",
+        number(width),
+    ))
 }
 
 fn failures(failed: &[FailedCell]) -> Option<String> {
@@ -125,6 +139,9 @@ fn number(value: f64) -> String {
         small => format!("{small:.2}"),
     }
 }
+
+/// Differences that it would be a pity not to be told.
+const NOTABLE: f64 = 1.1;
 
 /// The width of a terminal that nobody has widened.
 const WIDTH: usize = 80;
@@ -176,7 +193,7 @@ mod tests {
             assert_eq!(text.contains("SLOWER"), verdict == Outcome::Slower, "{text}");
         }
         let text = text(&validation(Outcome::Slower, 0.5), Release::V5_0).replace('\n', " ");
-        assert!(text.contains("1 cell was compared: 0 faster, 0 the same, 1 slower (100 %); 0.500x"), "{text}");
+        assert!(text.contains("1 cell was compared: 0 faster, 0 the same, 1 slower (100 %); 0.50x"), "{text}");
         assert!(text.contains("0.50x (0.45 .. 0.55)"), "{text}");
     }
 

@@ -13,7 +13,7 @@
 mod moderation;
 mod noise;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::{Estimate, median};
 use collrules_record::validation::{Criteria, FailedCell, Outcome, Round, ValidatedCell};
@@ -76,7 +76,32 @@ pub fn compare(
         cells.push(ValidatedCell { cell: sides.cell, tuned, served, without, with, speedup, q_value, verdict });
     }
     let pairs = sides.iter().flat_map(|sides| sides.pairs.keys()).max().map_or(0, |last| last + 1);
-    Ok(Round { pairs, cells, failed, ..Round::default() })
+    let speedup = overall(&gains, criteria);
+    Ok(Round { pairs, cells, speedup, failed, ..Round::default() })
+}
+
+/// The geometric mean over all cells. What cells of a pair share is no secret then: pairs are compared as wholes, those that have
+/// all cells.
+fn overall(gains: &[Gains], criteria: Criteria) -> Option<Estimate> {
+    let pairs = gains.iter().flat_map(|gains| gains.of_pairs.keys().copied()).collect::<BTreeSet<u32>>();
+    let whole = pairs.into_iter().filter_map(|pair| {
+        let of_cells: Option<Vec<f64>> = gains.iter().map(|gains| gains.of_pairs.get(&pair).copied()).collect();
+        of_cells.map(|logs| logs.iter().sum::<f64>() / logs.len() as f64)
+    });
+    let means: Vec<f64> = whole.collect();
+    (!means.is_empty()).then(|| of_launches(&means, criteria))
+}
+
+/// The geometric mean of values given by their logarithms, with Student's interval from their own variance.
+fn of_launches(logs: &[f64], criteria: Criteria) -> Estimate {
+    let count = logs.len() as f64;
+    let mean = logs.iter().sum::<f64>() / count;
+    if logs.len() < 2 {
+        return bare(mean.exp(), criteria, logs.len());
+    }
+    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+    let reach = student_quantile(criteria.level, count - 1.0) * (squares / (count - 1.0) / count).sqrt();
+    around(mean, reach, criteria, logs.len())
 }
 
 /// Cells that further pairs might show to be slower: the file rules them, they are not decided, and the interval of the
@@ -136,14 +161,7 @@ impl Sides {
     /// The geometric mean over launches of one side, with Student's interval from its own launches.
     fn estimate(&self, side: usize, criteria: Criteria) -> Estimate {
         let logs: Vec<f64> = self.pairs.values().map(|times| times[side].ln()).collect();
-        let count = logs.len() as f64;
-        let mean = logs.iter().sum::<f64>() / count;
-        let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
-        if logs.len() < 2 {
-            return bare(mean.exp(), criteria, logs.len());
-        }
-        let reach = student_quantile(criteria.level, count - 1.0) * (squares / (count - 1.0) / count).sqrt();
-        around(mean, reach, criteria, logs.len())
+        of_launches(&logs, criteria)
     }
 }
 
