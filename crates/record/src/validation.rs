@@ -89,6 +89,9 @@ pub struct Round {
     /// no pair has all cells.
     #[serde(default)]
     pub speedup: Option<Estimate>,
+    /// How many cells were not compared for want of time: some launch of each pair ended before it got to them.
+    #[serde(default)]
+    pub unreached: usize,
     /// Cells that could not be compared, and why.
     #[serde(default)]
     pub failed: Vec<FailedCell>,
@@ -150,8 +153,17 @@ impl Validation {
 
     /// Whether the file that was left behind makes something slower.
     pub fn loses(&self) -> bool {
+        let Some(round) = self.last() else { return false };
+        let slower = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower && self.acts_on(cell);
+        let failed = round.failed.iter().any(|failed| failed.with);
         // What was given back without another comparison was all that there was.
-        self.last().is_some_and(|round| round.repaired.is_empty() && !round.lost_nothing())
+        round.repaired.is_empty() && (failed || round.cells.iter().any(|cell| slower(&cell)))
+    }
+
+    /// Whether the file has a say in how a cell's calls are served: by a rule, or by a setting beside the two that switch it
+    /// on. Other cells are controls: what happens to them has other causes.
+    pub fn acts_on(&self, cell: &ValidatedCell) -> bool {
+        !cell.served.is_builtin() || self.settings.len() > 2
     }
 }
 
@@ -170,11 +182,6 @@ impl Round {
     pub fn geometric_mean(&self) -> f64 {
         let logarithms: f64 = self.cells.iter().map(|cell| cell.speedup.point.ln()).sum();
         (logarithms / self.cells.len().max(1) as f64).exp()
-    }
-
-    /// Whether the file lost nothing: no cell is slower, and none failed under it.
-    pub fn lost_nothing(&self) -> bool {
-        self.count(Outcome::Slower) == 0 && !self.failed.iter().any(|failed| failed.with)
     }
 
     /// The cell with the least speedup.
@@ -200,6 +207,25 @@ mod tests {
             q_value: None,
             verdict,
         }
+    }
+
+    #[test]
+    fn only_what_the_file_acts_on_can_be_its_loss() {
+        let slower = cell(1, 0.5, Outcome::Slower);
+        let control = ValidatedCell { served: Choice::BUILTIN, ..slower.clone() };
+        let with = |cells: Vec<ValidatedCell>, settings: usize, repaired: Vec<Cell>| Validation {
+            format: FORMAT,
+            rules: String::new(),
+            version: "5.0.0".parse().expect("a version"),
+            settings: (0..settings).map(|name| (name.to_string(), String::new())).collect(),
+            criteria: Criteria::default(),
+            rounds: vec![Round { cells, repaired, ..Round::default() }],
+            given_back: Vec::new(),
+        };
+        assert!(with(vec![slower.clone()], 2, Vec::new()).loses());
+        assert!(!with(vec![slower.clone()], 2, vec![slower.cell]).loses(), "it was given back");
+        assert!(!with(vec![control.clone()], 2, Vec::new()).loses());
+        assert!(with(vec![control], 3, Vec::new()).loses(), "a setting may displace what served it");
     }
 
     #[test]

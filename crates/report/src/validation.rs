@@ -53,7 +53,18 @@ pub fn sentences(validation: &Validation) -> Vec<String> {
         percent((round.share_slower() * 1e3).round() / 1e3),
         round.speedup.map_or_else(|| format!("{:.2}x", round.geometric_mean()), ratio),
     ));
+    if round.unreached > 0 {
+        sentences.push(format!("{} more cells were not reached in the time given.", round.unreached));
+    }
     sentences.extend(untold(round));
+    let controls = round.cells.iter().filter(|cell| cell.verdict == Outcome::Slower && !validation.acts_on(cell));
+    let controls = controls.count();
+    if controls > 0 {
+        sentences.push(format!(
+            "Of the slower cells {controls} have no rule, so that the file is not to blame: something else differed between the \
+             launches, or chance did.",
+        ));
+    }
     if let Some(worst) = round.worst() {
         sentences.push(format!("The worst is {}: {}.", worst.cell, ratio(worst.speedup)));
     }

@@ -19,6 +19,9 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::progress::{Reporter, say};
 
+/// After so many times its share a launch begins no visits any more, not even first ones.
+const LIMIT: f64 = 3.0;
+
 /// What comparisons are made with.
 pub(super) struct Bench<'a> {
     pub(super) backend: &'a mut dyn Backend,
@@ -75,6 +78,7 @@ impl Bench<'_> {
         }
         let mut round = self.look(&comparison, subject)?;
         round.samples = comparison.run.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        round.unreached = begun.cells.len().saturating_sub(round.cells.len() + round.failed.len());
         // What has it is complete.
         let alone = self.validation(subject, vec![round.clone()]);
         comparison.run.write(rundir::VALIDATION, &(serde_json::to_string_pretty(&alone)? + "\n"))?;
@@ -135,7 +139,8 @@ impl Bench<'_> {
 
     fn plan(&self, subject: &Subject) -> Plan {
         let deployment = Deployment { way: self.way, settings: subject.settings(), first_pair: 0 };
-        let schedule = Schedule { budget: self.spending.launch, ..self.schedule };
+        let limit = self.spending.launch.filter(|launch| launch.0 > 0.0).map(|launch| Seconds(LIMIT * launch.0));
+        let schedule = Schedule { budget: self.spending.launch, limit, ..self.schedule };
         let place = (self.layout, self.survey);
         plan(&subject.cells, subject.ranks, place, deployment, self.spending.pairs, schedule, self.seed)
     }

@@ -60,6 +60,9 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
             spending.pairs, args.pairs
         ));
     }
+    if args.ops.is_none() && args.np.is_empty() && args.sizes.is_none() {
+        subject.afford(spending.launch);
+    }
     let session = Session { resume: None, json: args.json, failures: args.failures };
     let mut bench = Bench {
         backend: started.backend.as_mut(),

@@ -1,5 +1,6 @@
 //! The rules file to compare: what it says, where it comes from, and in which cells it is looked at.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use collrules_record::findings::Findings;
 use collrules_record::plan::Deployment;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Cell, Manifest, Ranks, Survey, manifest};
+use collrules_record::{Cell, Manifest, Ranks, Seconds, Survey, manifest};
 use collrules_rules::{Behaviour, Collective, Release, RuleTable, deploy};
 use collrules_runner::proof::Proof;
 use collrules_runner::{RunnerError, validation};
@@ -20,6 +21,9 @@ use crate::cmd::{served, source, verify};
 use crate::deliver::Pins;
 use crate::failure::Failure;
 use crate::progress::say;
+
+/// Calls of a first visit, the check and what is not timed included.
+const FIRST_CALLS: f64 = 10.0;
 
 /// A rules file that was read, with the run that it belongs to.
 pub(super) struct Opened {
@@ -221,6 +225,42 @@ impl Subject {
     pub(super) fn freed(&self) -> BTreeSet<Collective> {
         let named = |collective: &Collective| self.needed.keys().any(|name| name.contains(&format!("_{collective}_")));
         Collective::ALL.into_iter().filter(named).collect()
+    }
+
+    /// Leaves out what the first visits of a launch would not have time for, by what calls took while tuning: cells
+    /// without a rule, which are controls, then those between others; the longest first.
+    pub(super) fn afford(&mut self, launch: Option<Seconds>) {
+        let (Some(Seconds(launch)), Some(findings)) = (launch, &self.findings) else { return };
+        let cost = |cell: &Cell| {
+            let beyond = findings.cells.iter().filter(|found| {
+                let found = found.cell;
+                found.collective == cell.collective && found.ranks >= cell.ranks && found.bytes >= cell.bytes
+            });
+            let time = beyond.filter_map(|found| found.points.first()).map(|point| point.time.point);
+            FIRST_CALLS * time.fold(f64::INFINITY, f64::min)
+        };
+        let class = |cell: &Cell| match self.known(*cell) {
+            Known { served, .. } if served.is_builtin() => 2,
+            Known { tuned, .. } => u8::from(!tuned),
+        };
+        let mut by_worth: Vec<(u8, f64, Cell)> =
+            self.cells.iter().map(|cell| (class(cell), cost(cell), *cell)).collect();
+        by_worth.sort_by(|a, b| (a.0, a.1).partial_cmp(&(b.0, b.1)).unwrap_or(Ordering::Equal).then(a.2.cmp(&b.2)));
+        let mut spent = 0.0;
+        by_worth.retain(|(class, cost, _)| {
+            // What is not known is not held against a cell.
+            spent += if cost.is_finite() { *cost } else { 0.0 };
+            *class == 0 || spent <= launch
+        });
+        let left_out = self.cells.len() - by_worth.len();
+        self.cells = by_worth.into_iter().map(|(_, _, cell)| cell).collect();
+        self.cells.sort_unstable();
+        if left_out > 0 {
+            say(&format!(
+                "{left_out} cells without a rule or between others are left out of the comparison, for which the time would \
+                 not be enough; `collrules validate --budget` takes more",
+            ));
+        }
     }
 
     /// What is known of a cell.

@@ -59,6 +59,7 @@ pub(in crate::cmd) fn run(measured: &mut Measured, findings: &Findings) -> Resul
     };
     let deadline = share.and_then(|share| Instant::now().checked_add(Duration::try_from_secs_f64(share.0).ok()?));
     let mut subject = Subject::of_run(measured.run.clone(), &measured.manifest, findings, &measured.started);
+    subject.afford(spending.launch);
     let schedule = Schedule { startup, ..super::schedule(&options.timing, startup) };
     let home = measured.run.clone();
     let mut bench = Bench {
