@@ -37,6 +37,12 @@ pub(crate) fn run(args: &Report) -> Result<(), Failure> {
     put(args, &text)
 }
 
+/// Makes the report of a run anew, with what has been found out since.
+pub(super) fn refresh(run: &RunDir) -> Result<(), Failure> {
+    let source = Source::read(run.path())?;
+    deliver::report(run, &source.findings, &source.context())
+}
+
 /// What changed since the earlier run.
 fn compared(before: &Source, after: &Source, format: ReportFormat) -> Result<String, Failure> {
     let (then, now) = (before.observations()?, after.observations()?);

@@ -59,9 +59,7 @@ pub(crate) fn sentences(validation: &Validation) -> Vec<String> {
     let mut said = validation::sentences(validation);
     let criteria = validation.criteria;
     said.push(format!(
-        "Open MPI {} was asked. A cell counts as faster or slower from a difference of {} on, at a false discovery rate of \
-         {}; intervals are of {}.",
-        validation.version,
+        "A cell counts as faster or slower from a difference of {} on, at a false discovery rate of {}; intervals are of {}.",
         percent(criteria.min_difference),
         percent(criteria.error_rate),
         percent(criteria.level),

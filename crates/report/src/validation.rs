@@ -46,9 +46,10 @@ pub fn sentences(validation: &Validation) -> Vec<String> {
     let count = |outcome| round.count(outcome);
     let (faster, same, slower) = (count(Outcome::Faster), count(Outcome::Same), count(Outcome::Slower));
     sentences.push(format!(
-        "In {} pairs of fresh launches, without and with the rules file, {} compared: {faster} faster, {same} the \
-         same, {slower} slower ({}); {} in geometric mean.",
+        "In {} pairs of fresh launches of Open MPI {}, without and with the rules file, {} compared: {faster} faster, \
+         {same} the same, {slower} slower ({}); {} in geometric mean.",
         round.pairs,
+        validation.version,
         if round.cells.len() == 1 { "1 cell was".to_owned() } else { format!("{} cells were", round.cells.len()) },
         percent((round.share_slower() * 1e3).round() / 1e3),
         round.speedup.map_or_else(|| format!("{:.2}x", round.geometric_mean()), ratio),

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::findings::{Crossover, Verdict};
 use collrules_record::policy::Assumptions;
 use collrules_record::validation::GivenBack;
-use collrules_record::{Bytes, Candidate, Cell};
+use collrules_record::{Bytes, Cell};
 use collrules_rules::metric::{Metric, lookup_bytes, metric};
 use collrules_rules::{Choice, Release, RuleTable};
 
 use crate::common::Block;
 use crate::repair::without;
-use crate::table::{Terms, encodings, gain, optimal};
+use crate::table::{Terms, encodings, optimal};
 use crate::verdict::JudgedCell;
 
 /// The rules, and how they came about.
@@ -71,8 +71,8 @@ pub(crate) fn give_back(built: &mut Built, cells: &mut [JudgedCell], given_back:
         if before == after {
             continue;
         }
-        let lost = cell.judged(Candidate::of(before)).and_then(gain).map_or(0.0, f64::ln);
-        *built.log_regrets.entry(cell.cell).or_default() += lost;
+        // What its timings promised is no loss: it is not to be had.
+        built.log_regrets.insert(cell.cell, 0.0);
         cell.verdict = Verdict::Keep { why: "validation did not bear out the gain".to_owned() };
     }
     built.crossovers = repaired_crossovers(&table, &built.crossovers, cells, terms);

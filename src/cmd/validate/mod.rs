@@ -24,7 +24,7 @@ use collrules_record::{Manifest, Seconds, rundir};
 use collrules_runner::validation::{FURTHER_LOOKS, Spending, spending};
 use collrules_runner::{RunnerError, grid};
 
-use super::{measure, resume};
+use super::{measure, report, resume};
 use crate::args::{Args, Launch, Session, Simulate, Timing, Validate};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -87,6 +87,9 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
     let rounds = Rounds { home: &home, repair: args.repair };
     let validation = rounds.run(&mut bench, &mut subject)?;
     bench.reporter.validated(&home, &validation);
+    if let Some(run) = subject.run.as_ref().filter(|run| run.path() == home.path()) {
+        report::refresh(run)?;
+    }
     if !args.json {
         let text = collrules_report::validation::text(&validation, subject.release);
         let file = home.file(rundir::VALIDATION);
