@@ -37,6 +37,8 @@ pub(super) struct Bench<'a> {
     pub(super) deadline: Option<Instant>,
     pub(super) seed: u64,
     pub(super) criteria: Criteria,
+    /// Whether the user said which cells to compare.
+    pub(super) chosen: bool,
     pub(super) failures: u32,
     pub(super) reporter: Reporter,
 }
@@ -128,8 +130,10 @@ impl Bench<'_> {
                 continue;
             }
             let same_file = std::fs::read_to_string(run.file(rundir::RULES)).is_ok_and(|text| text == rules);
-            let begun = run.manifest()?.plan;
-            if same_file && begun.cells == plan.cells && begun.deployment == plan.deployment {
+            let Manifest { plan: begun, survey, .. } = run.manifest()?;
+            let same_system = (&survey.version, &survey.hosts) == (&self.survey.version, &self.survey.hosts);
+            let same_cells = begun.cells == plan.cells || !self.chosen;
+            if same_file && same_system && same_cells && begun.deployment == plan.deployment {
                 say(&format!("going on with the comparison in {}", run.path().display()));
                 let log = run.log()?;
                 return Ok(Comparison { run, log, plan: begun, planned: 0 });

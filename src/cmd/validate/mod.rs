@@ -20,7 +20,7 @@ use clap::parser::ValueSource;
 use clap::{Args as _, CommandFactory};
 use collrules_record::plan::Schedule;
 use collrules_record::validation::Criteria;
-use collrules_record::{Manifest, Seconds, rundir};
+use collrules_record::{Manifest, RunDir, Seconds, rundir};
 use collrules_runner::validation::{FURTHER_LOOKS, Spending, spending};
 use collrules_runner::{RunnerError, grid};
 
@@ -45,6 +45,9 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
     let startup = if args.simulate.simulate.is_some() { Seconds(0.0) } else { Seconds(begin.elapsed().as_secs_f64()) };
     let mut subject = Subject::new(opened, args, &started)?;
     let home = subject.home(args.out.as_deref())?;
+    // Kept from others as long as this takes.
+    let of_run = subject.run.as_ref().filter(|run| subject.manifest.is_some() && run.path() == home.path());
+    let _held = of_run.map(RunDir::log).transpose()?;
     subject.refuse_if_in_force(&started.survey)?;
     started.backend.use_scratch(home.path());
     let spending = spending(args.budget.0, startup, args.pairs).unwrap_or_else(|| {
@@ -60,7 +63,8 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
             spending.pairs, args.pairs
         ));
     }
-    if args.ops.is_none() && args.np.is_empty() && args.sizes.is_none() {
+    let chosen = args.ops.is_some() || !args.np.is_empty() || args.sizes.is_some();
+    if !chosen {
         subject.afford(spending.launch);
     }
     let session = Session { resume: None, json: args.json, failures: args.failures };
@@ -81,6 +85,7 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
             looks: 1 + FURTHER_LOOKS,
             ..Criteria::default()
         },
+        chosen,
         failures: args.failures,
         reporter: Reporter::quiet(&session),
     };

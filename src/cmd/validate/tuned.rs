@@ -79,6 +79,7 @@ pub(in crate::cmd) fn run(measured: &mut Measured, findings: &Findings) -> Resul
             looks: 1 + FURTHER_LOOKS,
             ..Criteria::default()
         },
+        chosen: false,
         failures: options.session.failures,
         reporter: Reporter::quiet(&options.session),
     };
