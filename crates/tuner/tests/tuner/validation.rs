@@ -272,3 +272,20 @@ fn a_component_gets_its_collective_back_where_calls_without_rules_lose() {
     assert_eq!(repaired(&lost, &before, &[]), (Vec::new(), before.clone()), "the rules have no part in it");
     assert!(repaired(&lost, &before, &[Collective::Bcast]).1.is_empty());
 }
+
+/// Calls that fail under the file are told apart from those that were not reached, and cost their communicator size all rules.
+#[test]
+fn calls_that_fail_under_the_file_are_named_and_given_back() {
+    let mut study = Study::new(1, QUIET, |_| 1.2);
+    (0..3).for_each(|_| study.pair(&cells()));
+    let _ = writeln!(study.text, "2,,,bcast,8,2048,rules,,,,disqualified: its calls end the job");
+    let found = study.round(Criteria::default());
+    let failed = Cell { collective: Collective::Bcast, ranks: Ranks(8), bytes: Bytes(2048) };
+    assert_eq!(found.failed.len(), 1);
+    assert_eq!((found.failed[0].cell, found.failed[0].with), (failed, true));
+    let before = table(Collective::Bcast, (4, Some(9)));
+    let (cells, after) = repaired(&found, &before, &[]);
+    assert_eq!(cells, [failed]);
+    let served = |ranks, bytes| after.lookup(Collective::Bcast, ranks, bytes).algorithm;
+    assert_eq!((served(8, 2048), served(8, 32 << 10), served(4, 2048)), (0, 0, 6));
+}
