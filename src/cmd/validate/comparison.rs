@@ -184,7 +184,10 @@ impl Bench<'_> {
         result.map_err(|cause| Failure::Unvalidated {
             cause: Box::new(cause.into()),
             kept: comparison.run.path().display().to_string(),
-            rules: subject.shown.clone(),
+            rules: match (&subject.run, comparison.run.path().parent()) {
+                (None, Some(home)) => format!("{} --out {}", subject.shown, home.display()),
+                _ => subject.shown.clone(),
+            },
         })
     }
 
