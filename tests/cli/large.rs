@@ -1,11 +1,11 @@
 //! Findings of a run as large as they come, without measuring one.
 
-use collrules_record::findings::{CellFinding, Criteria, FORMAT, Findings, PointFinding, Statistic, Verdict};
+use collrules_record::findings::{CellFinding, Findings, PointFinding, Verdict};
 use collrules_record::tree::{CollectiveBranch, Evidence, Leaf, LeafGain, RankBranch, Tree};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Candidate, Cell, Estimate, Placement};
+use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::hazard::RankRange;
-use collrules_rules::{Choice, Collective, Release, RuleTable, registry};
+use collrules_rules::{Choice, Collective, Release, registry};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -26,20 +26,7 @@ pub(crate) fn findings() -> Findings {
     }
     let branches = cells.chunk_by(|a, b| a.cell.collective == b.cell.collective).map(branch);
     let tree = Tree { collectives: branches.collect(), gain: 1.3, ..Tree::default() };
-    Findings {
-        format: FORMAT,
-        source: "a large run".to_owned(),
-        statistic: Statistic::RankMaximum,
-        release: Release::V5_0,
-        criteria: Criteria::default(),
-        cells,
-        crossovers: Vec::new(),
-        table: RuleTable::new(),
-        tree,
-        placement: Placement::default(),
-        pins: Default::default(),
-        remarks: Vec::new(),
-    }
+    Findings { cells, tree, ..Findings::empty("a large run", Release::V5_0) }
 }
 
 fn candidate(number: u32) -> Candidate {

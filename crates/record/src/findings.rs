@@ -198,6 +198,26 @@ pub struct Crossover {
     pub interval: Option<(Bytes, Bytes)>,
 }
 
+impl Findings {
+    /// Findings of nothing, to be filled.
+    pub fn empty(source: impl Into<String>, release: Release) -> Self {
+        Self {
+            format: FORMAT,
+            source: source.into(),
+            statistic: Statistic::RankMaximum,
+            release,
+            criteria: Criteria::default(),
+            cells: Vec::new(),
+            crossovers: Vec::new(),
+            table: RuleTable::new(),
+            tree: Tree::default(),
+            placement: Placement::default(),
+            pins: BTreeMap::new(),
+            remarks: Vec::new(),
+        }
+    }
+}
+
 impl CellFinding {
     /// The point of a candidate, if it was timed.
     pub fn point(&self, candidate: Candidate) -> Option<&PointFinding> {

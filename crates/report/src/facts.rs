@@ -273,8 +273,8 @@ pub(crate) fn provenance(manifest: &Manifest) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use collrules_record::Candidate;
-    use collrules_record::findings::{Criteria, FORMAT};
-    use collrules_rules::{Choice, Release, RuleTable};
+
+    use collrules_rules::{Choice, Release};
 
     use super::*;
 
@@ -304,20 +304,7 @@ mod tests {
         };
         let mut cells: Vec<CellFinding> = (0..6).map(|power| cell(1 << power, "wrong data")).collect();
         cells.push(cell(64, "hangs"));
-        let findings = Findings {
-            format: FORMAT,
-            source: String::new(),
-            statistic: Statistic::RankMaximum,
-            release: Release::V5_0,
-            criteria: Criteria::default(),
-            cells,
-            crossovers: Vec::new(),
-            table: RuleTable::new(),
-            tree: Default::default(),
-            placement: Default::default(),
-            pins: Default::default(),
-            remarks: Vec::new(),
-        };
+        let findings = Findings { cells, ..Findings::empty("", Release::V5_0) };
         let rows = disqualified(&findings);
         let places = "4 ranks at 1B, 4 ranks at 2B, 4 ranks at 4B, 4 ranks at 8B and 2 more cells";
         assert_eq!(rows[0], ["bcast by pipeline", places, "wrong data"].map(str::to_owned));

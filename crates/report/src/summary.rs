@@ -180,11 +180,10 @@ fn sentence(expected: &Expectation, findings: &Findings) -> String {
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::findings::{Criteria, FORMAT, PointFinding, Statistic, Verdict};
-    use std::collections::BTreeMap;
+    use collrules_record::findings::{PointFinding, Verdict};
 
-    use collrules_record::{Cell, Estimate, Placement};
-    use collrules_rules::{Release, RuleTable};
+    use collrules_record::{Cell, Estimate};
+    use collrules_rules::Release;
 
     use super::*;
 
@@ -211,20 +210,7 @@ mod tests {
             served: choice,
             unruled: Candidate::Builtin,
         };
-        Findings {
-            format: FORMAT,
-            source: "a test".to_owned(),
-            statistic: Statistic::RankMaximum,
-            release: Release::V4_1,
-            criteria: Criteria::default(),
-            cells: gains.iter().enumerate().map(cell).collect(),
-            crossovers: Vec::new(),
-            table: RuleTable::new(),
-            tree: collrules_record::tree::Tree::default(),
-            placement: Placement::default(),
-            pins: BTreeMap::new(),
-            remarks: Vec::new(),
-        }
+        Findings { cells: gains.iter().enumerate().map(cell).collect(), ..Findings::empty("a test", Release::V4_1) }
     }
 
     #[test]

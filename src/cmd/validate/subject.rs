@@ -106,23 +106,7 @@ impl Subject {
         let (survey, release) = (&started.survey, started.release);
         let behaviour = Behaviour::of(survey.version).map_err(RunnerError::from)?;
         let table = verify::in_force(Path::new(&shown), &text, &behaviour)?.to_table();
-        let mut subject = Self {
-            file,
-            shown,
-            table,
-            release,
-            version: survey.version,
-            pins: started.pins.clone(),
-            needed: Pins::new(),
-            tuned: BTreeSet::new(),
-            cells: Vec::new(),
-            ranks: Ranks(0),
-            assumptions: Assumptions::default(),
-            run: None,
-            manifest: None,
-            findings: None,
-            proof: None,
-        };
+        let mut subject = Self { pins: started.pins.clone(), ..Self::alone(file, shown, table, started) };
         if let Some(OfRun { run, findings, manifest }) = run {
             if findings.table == subject.table && findings.release == release {
                 subject.belongs_to(run, findings, manifest);
@@ -138,12 +122,12 @@ impl Subject {
         Ok(subject)
     }
 
-    /// The rules of a run that was just tuned.
-    pub(super) fn of_run(run: RunDir, manifest: &Manifest, findings: &Findings, started: &Started) -> Self {
-        let mut subject = Self {
-            file: run.absolute().join(rundir::RULES),
-            shown: run.file(rundir::RULES).display().to_string(),
-            table: findings.table.clone(),
+    /// A file of which nothing else is known.
+    fn alone(file: PathBuf, shown: String, table: RuleTable, started: &Started) -> Self {
+        Self {
+            file,
+            shown,
+            table,
             release: started.release,
             version: started.survey.version,
             pins: Pins::new(),
@@ -156,7 +140,13 @@ impl Subject {
             manifest: None,
             findings: None,
             proof: None,
-        };
+        }
+    }
+
+    /// The rules of a run that was just tuned.
+    pub(super) fn of_run(run: RunDir, manifest: &Manifest, findings: &Findings, started: &Started) -> Self {
+        let (file, shown) = (run.absolute().join(rundir::RULES), run.file(rundir::RULES).display().to_string());
+        let mut subject = Self::alone(file, shown, findings.table.clone(), started);
         subject.belongs_to(run, findings.clone(), Some(manifest.clone()));
         let tuned: Vec<Cell> = subject.tuned.iter().copied().collect();
         let ruled = |cell: &Cell| subject.rules(cell.collective);

@@ -144,29 +144,19 @@ pub(crate) fn cell_text(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
-    use collrules_record::findings::{CellFinding, Criteria, FORMAT, Statistic, Verdict};
+    use collrules_record::Estimate;
+    use collrules_record::findings::{CellFinding, Criteria, Statistic, Verdict};
     use collrules_record::units::Seconds;
-    use collrules_record::{Estimate, Placement};
-    use collrules_rules::{Collective, Release, RuleTable};
+    use collrules_rules::{Collective, Release};
 
     use super::*;
 
     fn method_of(statistic: Statistic) -> String {
         let findings = Findings {
-            format: FORMAT,
-            source: "a test".to_owned(),
             statistic,
-            release: Release::V4_1,
             criteria: Criteria { min_gain: 0.005, error_rate: 0.001, ..Criteria::default() },
-            cells: Vec::new(),
-            crossovers: Vec::new(),
-            table: RuleTable::new(),
-            tree: collrules_record::tree::Tree::default(),
-            placement: Placement::default(),
-            pins: BTreeMap::new(),
-            remarks: Vec::new(),
+            ..Findings::empty("a test", Release::V4_1)
         };
         report(&findings, &Context::default())
     }
@@ -196,18 +186,9 @@ mod tests {
         };
         let with_step = |step| {
             let findings = Findings {
-                format: FORMAT,
-                source: String::new(),
-                statistic: Statistic::RankMaximum,
-                release: Release::V4_1,
                 criteria: Criteria { clock_step: Seconds(step), ..Criteria::default() },
                 cells: vec![cell.clone()],
-                crossovers: Vec::new(),
-                table: RuleTable::new(),
-                tree: Default::default(),
-                placement: Default::default(),
-                pins: Default::default(),
-                remarks: Vec::new(),
+                ..Findings::empty("", Release::V4_1)
             };
             report(&findings, &Context::default())
         };
