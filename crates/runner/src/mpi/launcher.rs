@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -17,6 +17,10 @@ use crate::wire::{CONTROLLER, Event, Job};
 
 /// The name of the worker program.
 const WORKER: &str = "collrules-worker";
+
+/// Asks the kernel to kill what follows when the controller dies, and becomes it: util-linux. A launcher whose ranks all left
+/// while it started them waits for ever, and for no signal that it can catch.
+const GUARD: [&str; 3] = ["setpriv", "--pdeathsig", "KILL"];
 
 /// What the user said about launching.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +51,8 @@ pub struct Launcher {
     stop: Arc<AtomicBool>,
     /// The lib directory of an Open MPI outside the system's, for the worker.
     libraries: Option<PathBuf>,
+    /// Whether this system has [`GUARD`].
+    has_guard: bool,
 }
 
 impl Launcher {
@@ -67,6 +73,7 @@ impl Launcher {
             patience: wishes.patience,
             stop: Arc::clone(&wishes.stop),
             libraries: own_libraries(&mpirun),
+            has_guard: has_guard(),
             mpirun,
         })
     }
@@ -151,7 +158,10 @@ impl Launcher {
         job: &Job,
         react: &mut dyn FnMut(Event) -> Result<String, RunnerError>,
     ) -> Result<(), RunnerError> {
-        let mut process = Command::new(&command[0]);
+        let mut process = if self.has_guard { Command::new(GUARD[0]) } else { Command::new(&command[0]) };
+        if self.has_guard {
+            process.args(&GUARD[1..]).arg(&command[0]);
+        }
         process.args(&command[1..]);
         for (name, value) in changes {
             match value {
@@ -174,6 +184,12 @@ impl Launcher {
             process.env("LD_LIBRARY_PATH", joined);
         }
     }
+}
+
+fn has_guard() -> bool {
+    let mut trial = Command::new(GUARD[0]);
+    trial.args(&GUARD[1..]).arg("true").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    trial.status().is_ok_and(|status| status.success())
 }
 
 /// Whether a word of a command line is followed by the name and the value of an MCA parameter.
