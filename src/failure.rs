@@ -78,6 +78,9 @@ pub(crate) enum Failure {
     /// A structure cannot be written as JSON.
     #[error("cannot write as JSON: {0}")]
     Json(#[from] serde_json::Error),
+    /// What would be written is there already.
+    #[error("{0}")]
+    Occupied(String),
     /// The command line contradicts itself.
     #[error("{0}")]
     Usage(String),
@@ -141,7 +144,12 @@ impl Failure {
             Self::Runner(RunnerError::Rules { .. }) => Exit::Input,
             Self::Runner(RunnerError::Record(_) | RunnerError::Scratch { .. } | RunnerError::Output(_))
             | Self::Record(_) => Exit::Output,
-            Self::Emit(_) | Self::Write { .. } | Self::Settings(_) | Self::Json(_) | Self::Stdout(_) => Exit::Output,
+            Self::Occupied(_)
+            | Self::Emit(_)
+            | Self::Write { .. }
+            | Self::Settings(_)
+            | Self::Json(_)
+            | Self::Stdout(_) => Exit::Output,
             Self::Runner(
                 RunnerError::JobDied { .. }
                 | RunnerError::JobHung { .. }

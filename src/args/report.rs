@@ -38,15 +38,16 @@ pub(crate) enum ReportFormat {
 }
 
 impl Report {
-    /// The format that is asked for.
-    pub(crate) fn wanted(&self) -> ReportFormat {
-        let ending = || self.out.as_ref()?.extension()?.to_str();
-        self.format.unwrap_or_else(|| match ending() {
-            Some("html" | "htm") => ReportFormat::Html,
-            Some("md") => ReportFormat::Md,
-            Some("csv") => ReportFormat::Csv,
-            Some("json") => ReportFormat::Json,
-            _ => ReportFormat::Text,
+    /// The format that is asked for; none where the name of the output has an ending that says nothing.
+    pub(crate) fn wanted(&self) -> Option<ReportFormat> {
+        let ending = self.out.as_ref().and_then(|out| out.extension()?.to_str());
+        self.format.or(match ending {
+            Some("html" | "htm") => Some(ReportFormat::Html),
+            Some("md") => Some(ReportFormat::Md),
+            Some("csv") => Some(ReportFormat::Csv),
+            Some("json") => Some(ReportFormat::Json),
+            Some("txt") | None => Some(ReportFormat::Text),
+            Some(_) => None,
         })
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn refuse_comparison(run: &RunDir, manifest: &Manifest) -> Result<(),
 fn target(args: &Analyze, run: RunDir) -> Result<RunDir, Failure> {
     match &args.out {
         Some(out) => Ok(RunDir::prepare_derived(out)?),
-        None if run.file(rundir::FINDINGS).exists() => Err(Failure::Usage(format!(
+        None if run.file(rundir::FINDINGS).exists() => Err(Failure::Occupied(format!(
             "{} holds findings already; name another directory for new ones with --out",
             args.input.display(),
         ))),
@@ -118,6 +118,7 @@ pub(super) fn findings_under(
         collrules_tuner::analyze_among(&observations, placement, release, criteria, policy, &source_name)
             .map_err(failed)?;
     findings.pins = served::needed(&findings, &freed);
+    findings.simulated = manifest.backend == "simulation";
     let missing = manifest.plan.cells.iter().filter(|planned| !findings.cells.iter().any(|c| c.cell == planned.cell));
     let missing = missing.count();
     if missing > 0 {

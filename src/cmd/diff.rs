@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
     }
     let groups = explain::group(compared);
     if !left_out.is_empty() {
-        say(&format!("not compared for {}, which does not take both files", explain::label(&left_out)));
+        say(&format!("not compared, since both files are not taken by it: {}", explain::label(&left_out)));
     }
     let text = if args.json {
         serde_json::to_string_pretty(&groups.iter().map(in_json).collect::<Vec<_>>())? + "\n"

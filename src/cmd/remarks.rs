@@ -6,6 +6,7 @@ use collrules_record::Manifest;
 use collrules_record::findings::Findings;
 use collrules_record::validation::GivenBack;
 use collrules_rules::registry::{self, MixedTypes};
+use collrules_runner::circumstances::RULES_FILE;
 
 /// Whole sentences; they belong to the findings of a run, whenever those are made.
 pub(super) fn of_run(manifest: &Manifest) -> Vec<String> {
@@ -23,6 +24,13 @@ pub(super) fn of_run(manifest: &Manifest) -> Vec<String> {
         ));
     }
     for (name, value) in &survey.preset {
+        if name == RULES_FILE {
+            remarks.push(format!(
+                "A rules file was in force on this system, {value}; nothing was measured under it, and the new settings take \
+                 its place.",
+            ));
+            continue;
+        }
         remarks.push(format!(
             "{name} is already set to {value} on this system, and competes with the rules file: in 5.0 and later a \
              forced algorithm beats it.",
@@ -49,17 +57,25 @@ pub(super) fn of_run(manifest: &Manifest) -> Vec<String> {
 pub(super) fn of_validation(given_back: &[GivenBack]) -> Option<String> {
     let mut places: Vec<String> = given_back
         .iter()
-        .map(|range| match (range.ranks.first, range.ranks.end) {
-            (first, Some(end)) if end == first + 1 => format!("{} on {first} ranks", range.collective),
-            (first, Some(end)) => format!("{} on {first} to {} ranks", range.collective, end - 1),
-            (first, None) => format!("{} on {first} ranks and more", range.collective),
+        .map(|range| {
+            let ranks = match (range.ranks.first, range.ranks.end) {
+                (first, Some(end)) if end == first + 1 => format!("{} on {first} ranks", range.collective),
+                (first, Some(end)) => format!("{} on {first} to {} ranks", range.collective, end - 1),
+                (first, None) => format!("{} on {first} ranks and more", range.collective),
+            };
+            match range.lookup {
+                (0, None) => ranks,
+                (first, None) => format!("{ranks} from {first}B on"),
+                (first, Some(end)) => format!("{ranks} from {first}B to {}B", end.saturating_sub(1)),
+            }
         })
         .collect();
     places.dedup();
     (!places.is_empty()).then(|| {
         format!(
-            "In fresh launches rules were no faster than the builtin, or slower, which serves again what they concerned: {}.",
-            places.join(", "),
+            "Given back to the builtin, since fresh launches did not bear the rules out (sizes as Open MPI looks them up): \
+             {}.",
+            places.join("; "),
         )
     })
 }

@@ -29,10 +29,16 @@ struct Source {
 }
 
 pub(crate) fn run(args: &Report) -> Result<(), Failure> {
+    let wanted = args.wanted().ok_or_else(|| {
+        let out = args.out.as_deref().unwrap_or(Path::new("")).display();
+        Failure::Usage(format!(
+            "{out} does not end in .html, .md, .csv, .json or .txt; say with --format what to write"
+        ))
+    })?;
     let source = Source::read(&args.input)?;
     let text = match &args.compare {
-        None => source.write(args.wanted())?,
-        Some(earlier) => compared(&Source::read(earlier)?, &source, args.wanted())?,
+        None => source.write(wanted)?,
+        Some(earlier) => compared(&Source::read(earlier)?, &source, wanted)?,
     };
     put(args, &text)
 }

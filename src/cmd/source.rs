@@ -1,14 +1,20 @@
 //! What the commands on rules files share.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use collrules_record::rundir;
 use collrules_rules::Behaviour;
 
 use crate::failure::Failure;
 
+/// The rules file that is meant: that of a run, where its directory is named.
+pub(super) fn file(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(rundir::RULES) } else { path.to_owned() }
+}
+
 /// A rules file, whatever it holds.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|cause| Failure::Open { path: path.to_owned(), cause })
+    std::fs::read(file(path)).map_err(|cause| Failure::Open { path: path.to_owned(), cause })
 }
 
 /// The versions that were asked for, or one for each way of reading files.

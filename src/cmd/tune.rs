@@ -1,8 +1,8 @@
 //! `collrules tune`: all of it.
 
 use collrules_record::findings::Findings;
-use collrules_record::rundir;
-use collrules_record::{Cell, Survey};
+use collrules_record::rundir::{self, RunDir};
+use collrules_record::{Cell, Survey, Validation};
 use collrules_report::Context;
 use collrules_runner::RunnerError;
 use collrules_runner::proof::{self, Proof};
@@ -10,11 +10,13 @@ use collrules_runner::proof::{self, Proof};
 use super::analyze::findings_of_run;
 use super::measure::{self, Measured};
 use super::start::Started;
+use super::validate::Validated;
 use super::{conclude, plan, refine, served, validate};
 use crate::args::Tune;
 use crate::deliver;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::progress::say;
 
 pub(crate) fn run(args: &Tune) -> Result<Exit, Failure> {
     if args.dry_run {
@@ -36,6 +38,7 @@ fn decide(measured: &mut Measured) -> Result<Exit, Failure> {
     let Measured { manifest, run, options, started, .. } = measured;
     let findings = findings_of_run(run, manifest, started.release, &options.criteria, options.policy.policy())?;
     let mut findings = refine::rounds(measured, findings)?;
+    let kept = compared_before(&measured.run, &findings)?;
     let Measured { started, manifest, run, reporter, .. } = measured;
     let Started { backend, survey, release, pins } = started;
     let pins = served::pins(pins, &findings);
@@ -62,7 +65,10 @@ fn decide(measured: &mut Measured) -> Result<Exit, Failure> {
     deliver::report(run, &findings, &context)?;
     reporter.concluded(run, &findings, &proof);
     let (switch_on, proof) = (context.switch_on, context.proof);
-    let validated = validate::after_tuning(measured, &findings)?;
+    let validated = match kept {
+        Some(validation) => Some(Validated { validation, repaired: None }),
+        None => validate::after_tuning(measured, &findings)?,
+    };
     let Measured { started, manifest, run, options, .. } = measured;
     let Started { backend, survey, pins, .. } = started;
     context = Context { manifest: Some(manifest), switch_on, proof, tool: deliver::TOOL.to_owned(), validation: None };
@@ -82,6 +88,22 @@ fn decide(measured: &mut Measured) -> Result<Exit, Failure> {
         conclude::print(run, &findings, &context)?;
     }
     Ok(if validation.is_some_and(|validation| validation.loses()) { Exit::Slower } else { Exit::Done })
+}
+
+/// What an earlier session showed of the same rules: it is worth as much as before.
+fn compared_before(run: &RunDir, findings: &Findings) -> Result<Option<Validation>, Failure> {
+    let Some(validation) = run.validation()?.filter(|validation| validation.last().is_some()) else { return Ok(None) };
+    // Findings that cannot be read are written anew, and so is what goes with them.
+    let before = std::fs::read_to_string(run.file(rundir::FINDINGS)).ok();
+    let before: Option<Findings> = before.and_then(|text| serde_json::from_str(&text).ok());
+    let same = before.is_some_and(|before| before.table == findings.table && before.pins == findings.pins);
+    if same {
+        say(&format!(
+            "the rules are those that were compared before; `collrules validate {}` compares them once more",
+            run.path().display(),
+        ));
+    }
+    Ok(same.then_some(validation))
 }
 
 pub(super) fn shown(findings: &Findings, proof: &Proof, backend: &str, survey: &Survey) -> Vec<String> {

@@ -23,6 +23,9 @@ pub struct Findings {
     pub format: FormatVersion,
     /// What was analysed: a run directory or a table, as the user named it.
     pub source: String,
+    /// Whether the times come from a cost model, and say nothing about any real machine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub simulated: bool,
     /// What one timing is.
     pub statistic: Statistic,
     /// The release whose algorithms and lookup sizes were assumed.
@@ -204,6 +207,7 @@ impl Findings {
         Self {
             format: FORMAT,
             source: source.into(),
+            simulated: false,
             statistic: Statistic::RankMaximum,
             release,
             criteria: Criteria::default(),

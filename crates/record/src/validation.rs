@@ -160,6 +160,12 @@ impl Validation {
         round.repaired.is_empty() && (failed || round.cells.iter().any(|cell| slower(&cell)))
     }
 
+    /// The cell of a comparison with the least speedup, among those that the file has a say in.
+    pub fn worst<'a>(&self, round: &'a Round) -> Option<&'a ValidatedCell> {
+        let affected = round.cells.iter().filter(|cell| self.acts_on(cell));
+        affected.min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point))
+    }
+
     /// Whether the file has a say in how a cell's calls are served: by a rule, or by a setting beside the two that switch it
     /// on. Other cells are controls: what happens to them has other causes.
     pub fn acts_on(&self, cell: &ValidatedCell) -> bool {
@@ -182,11 +188,6 @@ impl Round {
     pub fn geometric_mean(&self) -> f64 {
         let logarithms: f64 = self.cells.iter().map(|cell| cell.speedup.point.ln()).sum();
         (logarithms / self.cells.len().max(1) as f64).exp()
-    }
-
-    /// The cell with the least speedup.
-    pub fn worst(&self) -> Option<&ValidatedCell> {
-        self.cells.iter().min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point))
     }
 }
 
@@ -233,9 +234,8 @@ mod tests {
         let cells = vec![cell(1, 0.5, Outcome::Slower), cell(2, 8.0, Outcome::Faster), cell(4, 1.0, Outcome::Same)];
         let round = Round { pairs: 3, cells, ..Round::default() };
         assert!((round.geometric_mean() - 4f64.cbrt()).abs() < 1e-12);
-        assert_eq!(round.worst().map(|cell| cell.cell.bytes), Some(Bytes(1)));
         assert_eq!((round.count(Outcome::Faster), round.share_slower()), (1, 1.0 / 3.0));
         let none = Round::default();
-        assert_eq!((none.geometric_mean(), none.share_slower(), none.worst()), (1.0, 0.0, None));
+        assert_eq!((none.geometric_mean(), none.share_slower()), (1.0, 0.0));
     }
 }

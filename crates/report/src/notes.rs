@@ -19,6 +19,9 @@ pub fn notes(findings: &Findings, tool: &str) -> Notes {
         ],
         ..Notes::default()
     };
+    if findings.simulated {
+        notes.header.insert(0, "SIMULATED: these rules say nothing about any real machine.".to_owned());
+    }
     let stretches = stretches(findings);
     if bounds_requests(&findings.table) {
         notes.header.push(
@@ -141,6 +144,7 @@ mod tests {
         Findings {
             format: findings::FORMAT,
             source: "a test".to_owned(),
+            simulated: false,
             statistic: Statistic::RankMaximum,
             release: Release::V5_0,
             criteria: Criteria::default(),

@@ -66,8 +66,9 @@ pub fn sentences(validation: &Validation) -> Vec<String> {
              launches, or chance did.",
         ));
     }
-    if let Some(worst) = round.worst() {
-        sentences.push(format!("The worst is {}: {}.", worst.cell, ratio(worst.speedup)));
+    if let Some(worst) = validation.worst(round) {
+        let (cell, speedup) = (worst.cell, ratio(worst.speedup));
+        sentences.push(format!("Of what the file rules, the worst is {cell}: {speedup}, by itself."));
     }
     sentences.extend(failures(&round.failed));
     sentences

@@ -75,6 +75,7 @@ pub fn analyze_under(
     Ok(Findings {
         format: FORMAT,
         source: source.to_owned(),
+        simulated: false,
         statistic,
         release,
         criteria,

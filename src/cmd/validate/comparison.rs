@@ -75,7 +75,9 @@ impl Bench<'_> {
                 comparison.run.write(&rundir::refinement(look), &(serde_json::to_string_pretty(&further)? + "\n"))?;
                 further
             };
-            say(&format!("{FURTHER_PAIRS} more pairs of launches for {} doubtful cells", further.cells.len()));
+            let cells = further.cells.len();
+            let noun = if cells == 1 { "cell" } else { "cells" };
+            say(&format!("{FURTHER_PAIRS} more pairs of launches for {cells} doubtful {noun}"));
             self.measure(&mut comparison, &further, subject)?;
         }
         let mut round = self.look(&comparison, subject)?;

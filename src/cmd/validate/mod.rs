@@ -34,7 +34,7 @@ use comparison::Bench;
 use rounds::Rounds;
 use subject::Subject;
 
-pub(super) use tuned::{reserved, run as after_tuning};
+pub(super) use tuned::{Validated, reserved, run as after_tuning};
 
 pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
     let _ = interrupt::flag();

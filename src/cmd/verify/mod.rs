@@ -19,6 +19,7 @@ use self::outcome::Outcome;
 use super::{served, source, start};
 use crate::args::Verify;
 use crate::failure::Failure;
+use crate::screen::wrapped;
 
 /// The file in question, and what it means to the Open MPI in use.
 struct Question {
@@ -42,8 +43,10 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
     let mut system = System { backend, survey, release };
     let mut found = if args.deployed { system.backend.circumstances(None)? } else { Vec::new() };
     let path = match &args.rules {
-        Some(path) => std::path::absolute(path).map_err(|cause| Failure::Open { path: path.clone(), cause })?,
-        None => deployed(&found)?,
+        Some(path) => {
+            std::path::absolute(source::file(path)).map_err(|cause| Failure::Open { path: path.clone(), cause })?
+        }
+        None => deployed(&found, &system)?,
     };
     let question = match question(path.clone(), &system.survey) {
         // What the ranks say of a file that is not here is more than that it is not here.
@@ -80,7 +83,7 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
 }
 
 /// The one file that the ranks name.
-fn deployed(found: &[Circumstances]) -> Result<PathBuf, Failure> {
+fn deployed(found: &[Circumstances], system: &System) -> Result<PathBuf, Failure> {
     let mut files: Vec<&String> = found.iter().filter_map(|rank| rank.file.as_ref()).collect();
     files.sort_unstable();
     files.dedup();
@@ -88,7 +91,10 @@ fn deployed(found: &[Circumstances]) -> Result<PathBuf, Failure> {
         [file] => Ok(found.first().map_or_else(PathBuf::new, |rank| Path::new(&rank.directory).join(file))),
         [] => Err(Failure::Unproven {
             what: "no rules file is in force".to_owned(),
-            faults: vec![format!("  {RULES_FILE} is set on no rank; set it to the absolute path of a rules file")],
+            faults: {
+                let nothing = Question::unread(PathBuf::new(), &system.survey)?;
+                obstacles(&nothing, system, found).iter().map(|it| wrapped(it, "  ", "    ").join("\n")).collect()
+            },
         }),
         several => Err(Failure::Unproven {
             what: "no single rules file is in force".to_owned(),

@@ -23,7 +23,8 @@ pub fn report(findings: &Findings, context: &Context<'_>) -> String {
 
 fn write(out: &mut String, findings: &Findings, context: &Context<'_>) -> fmt::Result {
     writeln!(out, "# collrules report\n")?;
-    writeln!(out, "Source: {}. Release: Open MPI {}.\n", findings.source, findings.release)?;
+    let simulated = if findings.simulated { "SIMULATED: this says nothing about any real machine. " } else { "" };
+    writeln!(out, "{simulated}Source: {}. Release: Open MPI {}.\n", findings.source, findings.release)?;
     writeln!(out, "## What to expect\n")?;
     bullets(out, &sentences(findings))?;
     if !context.switch_on.is_empty() {
