@@ -1,6 +1,7 @@
 //! Puts into a directory what an analysis leaves behind.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use collrules_record::findings::Findings;
 use collrules_record::manifest::FormatVersion;
@@ -57,6 +58,17 @@ pub(crate) fn settings(run: &RunDir, pins: &Pins) -> Result<(), Failure> {
         Ok(text) => drop(run.write(rundir::TUNE, &text)?),
         Err(inexpressible) => crate::progress::say(&format!("{} is left out: {inexpressible}", rundir::TUNE)),
     }
+    Ok(())
+}
+
+/// Refuses a directory whose rules file could not be named by the settings that switch it on.
+pub(crate) fn refuse_unnameable(directory: &Path) -> Result<(), Failure> {
+    let rules = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned()).join(rundir::RULES);
+    let Some(rules) = rules.to_str() else {
+        let shown = directory.display();
+        return Err(Failure::Usage(format!("{shown} is not UTF-8, so that no setting can name a rules file in it")));
+    };
+    deploy::mca_params(rules, &Pins::new())?;
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use collrules_runner::{Backend, RunnerError};
 use super::start::{self, Started};
 use super::{analyze, foresee, plan, resume, served};
 use crate::args::{Launch, ScenarioArg, Simulate, Tune};
-use crate::deliver::Pins;
+use crate::deliver::{self, Pins};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::progress::{Reporter, say};
@@ -93,11 +93,13 @@ type Session = (Started, Manifest, RunDir, RunLog, Tune);
 
 fn begin(args: &Tune) -> Result<Session, Failure> {
     let begin = Instant::now();
+    let out = args.out.clone().unwrap_or_else(default_out);
+    deliver::refuse_unnameable(&out)?;
     let started = start(&args.launch, &args.simulate)?;
     let plan = plan::of(args, &started.survey, begin.elapsed())?;
     foresee::remarks_on(&plan).iter().for_each(|line| say(line));
     let manifest = manifest(args, started.backend.as_ref(), &started.survey, &plan, &started.pins);
-    let run = RunDir::create(args.out.clone().unwrap_or_else(default_out), &manifest)?;
+    let run = RunDir::create(out, &manifest)?;
     let log = run.log()?;
     Ok((started, manifest, run, log, args.clone()))
 }

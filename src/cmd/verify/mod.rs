@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use collrules_record::units::Bytes;
 use collrules_record::{Cell, Survey};
 use collrules_rules::{Behaviour, Collective, Load, Loaded, Release, RuleTable, load};
-use collrules_runner::circumstances::{self, Circumstances, RULES_FILE};
+use collrules_runner::circumstances::{self, Circumstances};
 use collrules_runner::messages;
 use collrules_runner::mpi::MpiBackend;
 use collrules_runner::proof;
@@ -19,7 +19,6 @@ use self::outcome::Outcome;
 use super::{served, source, start};
 use crate::args::Verify;
 use crate::failure::Failure;
-use crate::screen::wrapped;
 
 /// The file in question, and what it means to the Open MPI in use.
 struct Question {
@@ -46,7 +45,10 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
         Some(path) => {
             std::path::absolute(source::file(path)).map_err(|cause| Failure::Open { path: path.clone(), cause })?
         }
-        None => deployed(&found, &system)?,
+        None => match deployed(&found) {
+            Some(path) => path,
+            None => return nothing_deployed(&system, &found)?.tell(args.json),
+        },
     };
     let question = match question(path.clone(), &system.survey) {
         // What the ranks say of a file that is not here is more than that it is not here.
@@ -82,25 +84,21 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
     outcome.tell(args.json)
 }
 
-/// The one file that the ranks name.
-fn deployed(found: &[Circumstances], system: &System) -> Result<PathBuf, Failure> {
-    let mut files: Vec<&String> = found.iter().filter_map(|rank| rank.file.as_ref()).collect();
+/// The one file that the ranks name, seen from where they work; none where there is not exactly one.
+fn deployed(found: &[Circumstances]) -> Option<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        found.iter().filter_map(|rank| Some(Path::new(&rank.directory).join(rank.file.as_ref()?))).collect();
     files.sort_unstable();
     files.dedup();
-    match files.as_slice() {
-        [file] => Ok(found.first().map_or_else(PathBuf::new, |rank| Path::new(&rank.directory).join(file))),
-        [] => Err(Failure::Unproven {
-            what: "no rules file is in force".to_owned(),
-            faults: {
-                let nothing = Question::unread(PathBuf::new(), &system.survey)?;
-                obstacles(&nothing, system, found).iter().map(|it| wrapped(it, "  ", "    ").join("\n")).collect()
-            },
-        }),
-        several => Err(Failure::Unproven {
-            what: "no single rules file is in force".to_owned(),
-            faults: several.iter().map(|file| format!("  {RULES_FILE} is `{file}` on some ranks")).collect(),
-        }),
-    }
+    if files.len() == 1 { files.pop() } else { None }
+}
+
+/// What is in the way of any file: none is named, or several are.
+fn nothing_deployed(system: &System, found: &[Circumstances]) -> Result<Outcome, Failure> {
+    let nothing = Question::unread(PathBuf::new(), &system.survey)?;
+    let mut outcome = Outcome::new(&nothing, system, true, None);
+    outcome.reasons = obstacles(&nothing, system, found);
+    Ok(outcome)
 }
 
 impl Question {

@@ -68,7 +68,12 @@ impl Outcome {
             return Ok(());
         }
         let faults = self.reasons.iter().map(|reason| wrapped(reason, "  ", "    ").join("\n")).collect();
-        Err(Failure::Unproven { what: format!("{} is NOT obeyed by Open MPI {}", self.file, self.version), faults })
+        let what = if self.file.is_empty() {
+            format!("no rules file is in force in Open MPI {}", self.version)
+        } else {
+            format!("{} is NOT obeyed by Open MPI {}", self.file, self.version)
+        };
+        Err(Failure::Unproven { what, faults })
     }
 
     fn sentences(&self) -> Vec<String> {
