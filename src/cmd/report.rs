@@ -53,7 +53,8 @@ pub(super) fn refresh(run: &RunDir) -> Result<(), Failure> {
 fn compared(before: &Source, after: &Source, format: ReportFormat) -> Result<String, Failure> {
     let (then, now) = (before.observations()?, after.observations()?);
     let failed = |cause| Failure::Analysis { source_name: after.findings.source.clone(), cause };
-    let comparison = compare(before.run(then.as_ref()), after.run(now.as_ref())).map_err(failed)?;
+    let mut comparison = compare(before.run(then.as_ref()), after.run(now.as_ref())).map_err(failed)?;
+    comparison.note_harness(&before.directory.clock()?, &after.directory.clock()?);
     Ok(match format {
         ReportFormat::Text => changes::text(&comparison, screen::width()),
         ReportFormat::Html => changes::page(&comparison, deliver::TOOL),

@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::candidate::Candidate;
 use crate::cell::Cell;
+use crate::clock::{ClockFact, ClockLine};
 use crate::estimate::Estimate;
 use crate::manifest::{FormatVersion, Manifest};
+use crate::units::Seconds;
 use crate::validation::Outcome;
 
 /// The version of this structure that this version writes.
@@ -198,4 +200,88 @@ pub fn differences(before: &Manifest, after: &Manifest) -> Vec<Difference> {
     };
     compare("MCA parameters in the environment", parameters(before), parameters(after));
     found
+}
+/// By what factor the harness's own barrier may differ between runs before that is worth knowing.
+const NOTABLE: f64 = 1.5;
+
+impl Comparison {
+    /// Takes note of how long the barrier took that is called before every timed call. It is no collective of Open MPI's, so
+    /// that a change of it is one of the machine.
+    pub fn note_harness(&mut self, before: &[ClockLine], after: &[ClockLine]) {
+        let (Some(then), Some(now)) = (worst_barrier(before), worst_barrier(after)) else { return };
+        let factor = now.0 / then.0;
+        if !factor.is_finite() || (1.0 / NOTABLE..NOTABLE).contains(&factor) {
+            return;
+        }
+        self.differences.push(Difference {
+            what: "barrier before each call, in the slowest launch".to_owned(),
+            before: then.to_string(),
+            after: now.to_string(),
+        });
+        let (slower, of) = if factor > 1.0 { (factor, "later") } else { (1.0 / factor, "earlier") };
+        self.obstacles.push(format!(
+            "The harness's own barrier, which no rule and no release of Open MPI changes, took up to {slower:.1} times as long \
+             in the {of} run: the machine was busier, and differences of the builtin may be nothing else."
+        ));
+    }
+}
+
+/// The median barrier of the launch in which it took longest.
+fn worst_barrier(lines: &[ClockLine]) -> Option<Seconds> {
+    let barrier = |line: &ClockLine| match &line.fact {
+        ClockFact::Harness(harness) => Some(harness.barrier),
+        _ => None,
+    };
+    lines.iter().filter_map(barrier).max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{Harness, SyncMethod};
+    use crate::units::Ranks;
+
+    fn launch(barrier: f64) -> ClockLine {
+        let nothing = Seconds(0.0);
+        let harness = Harness {
+            sync: SyncMethod::Barrier,
+            ranks: Ranks(2),
+            step: nothing,
+            empty_call: nothing,
+            turn: nothing,
+            barrier: Seconds(barrier),
+            exit_skew: nothing,
+            exit_skew_high: nothing,
+            clocks: 1,
+            known_error: None,
+            resident: None,
+        };
+        ClockLine { launch: 0, fact: ClockFact::Harness(harness) }
+    }
+
+    fn noted(before: &[f64], after: &[f64]) -> Vec<String> {
+        let side = || Side { source: String::new(), release: Release::V5_0, version: None, started: None, rules: 0 };
+        let mut comparison = Comparison {
+            format: FORMAT,
+            before: side(),
+            after: side(),
+            differences: Vec::new(),
+            obstacles: Vec::new(),
+            criteria: crate::validation::Criteria::default(),
+            cells: Vec::new(),
+            left_out: (0, 0),
+        };
+        let lines = |barriers: &[f64]| barriers.iter().map(|it| launch(*it)).collect::<Vec<_>>();
+        comparison.note_harness(&lines(before), &lines(after));
+        assert_eq!(comparison.differences.len(), comparison.obstacles.len());
+        comparison.obstacles
+    }
+
+    #[test]
+    fn a_machine_that_got_slower_is_not_taken_for_a_slower_builtin() {
+        assert!(noted(&[1e-6, 2e-6], &[2.5e-6]).is_empty(), "launches differ as much");
+        assert!(noted(&[], &[1e-6]).is_empty(), "an import knows of no barrier");
+        assert!(noted(&[1e-6], &[1e-6, 4e-6])[0].contains("4.0 times as long in the later run"));
+        assert!(noted(&[3e-6], &[1e-6])[0].contains("3.0 times as long in the earlier run"));
+    }
 }
