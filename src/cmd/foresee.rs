@@ -14,13 +14,15 @@ use crate::args::Budget;
 use crate::failure::Failure;
 use crate::screen::{self, wrapped};
 
-/// Times a pilot and prints points and prediction. `survey` is what it took to get here.
+/// Times a pilot and prints points and prediction. `taken` is what it took to get here, and `beyond` what is done behind the
+/// grid for how many seconds at most.
 pub(super) fn print(
     backend: &mut dyn Backend,
     plan: &Plan,
     survey: &Survey,
     budget: Budget,
     taken: Duration,
+    beyond: &[(&str, Seconds)],
 ) -> Result<(), Failure> {
     let forecast = forecast(backend, plan)?;
     let mut lines = wrapped(&survey.library, "", "  ");
@@ -30,6 +32,9 @@ pub(super) fn print(
     let simulated = backend.name() == "simulation";
     let others = if simulated { 0.0 } else { taken.as_secs_f64() + PROOF_JOBS * plan.schedule.startup.0 };
     remarks.extend(sentences(&forecast, budget, others));
+    for (what, most) in beyond.iter().filter(|(_, most)| most.0 > 0.0) {
+        remarks.push(format!("{what} comes on top, for up to {}.", most.rounded()));
+    }
     if simulated {
         remarks.push("All times are on the clock of the simulation.".to_owned());
     }

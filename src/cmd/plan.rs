@@ -32,7 +32,13 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     if args.session.json {
         return writeln!(std::io::stdout(), "{}", serde_json::to_string(&plan)?).map_err(Failure::Stdout);
     }
-    foresee::print(backend.as_mut(), &plan, &survey, args.budget, begin.elapsed())
+    let reserved = validate::reserved(args, plan.schedule.startup);
+    let refining = args.budget.0.map_or(0.0, |budget| (budget.0 - reserved) * (1.0 - refine::grid_share(&args.refine)));
+    let beyond = [
+        ("Refinement between sizes of the grid", Seconds(refining)),
+        ("Validation in fresh launches", Seconds(reserved)),
+    ];
+    foresee::print(backend.as_mut(), &plan, &survey, args.budget, begin.elapsed(), &beyond)
 }
 
 /// The plan that the options ask for, after a survey that took so long.
