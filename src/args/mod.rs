@@ -39,6 +39,9 @@ pub(crate) use verify::Verify;
 /// The release that foreign timings are taken to come from where nobody says otherwise.
 pub(crate) const TABLE_RELEASE: Release = Release::V5_0;
 
+/// The most launches: a campaign of more would take weeks, and the plan of each is held in memory.
+pub(crate) const MOST_LAUNCHES: i64 = 1000;
+
 /// Tunes Open MPI's coll/tuned: measures every algorithm of a collective on this cluster, writes the rules file that
 /// makes Open MPI pick the right one, and shows that it does.
 #[derive(Debug, Parser)]
@@ -139,7 +142,7 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "TIME|none", default_value = "120s")]
     pub(crate) budget: Budget,
     /// How many times to start the job. What is chosen has to gain in every launch
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
     pub(crate) launches: u32,
     /// Directory for the run, which must not hold one yet [default: collrules-run-DATE-TIME]
     #[arg(long, value_name = "DIR")]

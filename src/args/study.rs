@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use collrules_record::units::Ranks;
 
-use super::{Budget, Launch, Simulate};
+use super::{Budget, Launch, MOST_LAUNCHES, Simulate};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "A definition says what is asked, which algorithms are compared, and what is drawn:
@@ -25,24 +25,25 @@ pub(crate) struct StudyArgs {
     /// The definition
     #[arg(value_name = "FILE")]
     pub(crate) definition: PathBuf,
-    /// Directory for README.md, the figures, times.csv and study.json, which must not hold a study yet; what is measured
+    /// Directory for README.md, the figures, times.csv and study.json, which must not hold any of them yet; what is measured
     /// goes into its directory run
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// Measure nothing: take what this run directory holds
+    /// Measure nothing: take what this run directory holds of what the definition asks for, which has to be all of it, but
+    /// for communicators of more ranks than there were slots
     #[arg(long, value_name = "RUN")]
     pub(crate) run: Option<PathBuf>,
     /// What the reader should know about the machine, in whole sentences
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
-    /// Communicator sizes, instead of those of the definition
+    /// Communicator sizes, instead of those of the definition; all of them are needed
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) np: Vec<Ranks>,
     /// Time for all of it, instead of that of the definition
-    #[arg(long, value_name = "TIME|none")]
+    #[arg(long, value_name = "TIME|none", conflicts_with = "run")]
     pub(crate) budget: Option<Budget>,
     /// How many times to start the job, instead of what the definition says
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=MOST_LAUNCHES), conflicts_with = "run")]
     pub(crate) launches: Option<u32>,
     #[command(flatten)]
     pub(crate) launch: Launch,

@@ -70,6 +70,28 @@ pub fn known_release(survey: &Survey) -> Result<Release, RunnerError> {
     Ok(release)
 }
 
+/// The choices that algorithms named by people come to, each once and in their order; the builtin, which is measured in any
+/// case, is none of them. Fails where there is no such algorithm, and where nothing but the builtin is named.
+pub fn named_choices(release: Release, collective: Collective, named: &[Algorithm]) -> Result<Vec<Choice>, String> {
+    let mut choices = Vec::new();
+    for algorithm in named {
+        let choice = match algorithm.candidate(release, collective)? {
+            Candidate::Builtin => continue,
+            Candidate::Tuned(choice) => choice,
+            other @ (Candidate::Component(_) | Candidate::Rules) => {
+                return Err(format!("{other} is no algorithm of {collective}"));
+            }
+        };
+        if !choice.is_builtin() && !choices.contains(&choice) {
+            choices.push(choice);
+        }
+    }
+    if choices.is_empty() {
+        return Err(format!("no algorithm of {collective} is named beside the builtin, which is measured in any case"));
+    }
+    Ok(choices)
+}
+
 impl Default for Grid {
     /// No collective yet, message sizes up to 1 MiB, and what `collrules tune` tries when nobody says otherwise.
     fn default() -> Self {
@@ -126,6 +148,13 @@ impl Grid {
                     }
                 }
             }
+            // Ranks may be too many or too few for all that is named.
+            let mut own = cells.iter().filter(|planned: &&CellPlan| planned.cell.collective == *collective).peekable();
+            if only.is_some() && own.peek().is_some() && own.all(|planned| planned.candidates.len() < 2) {
+                return Err(RunnerError::EmptyGrid(format!(
+                    "none of the algorithms named for {collective} serves communicators of these sizes"
+                )));
+            }
         }
         if cells.is_empty() {
             let why = skipped.first().map(|skipped| format!("{}: {}", skipped.cell, skipped.why));
@@ -153,17 +182,8 @@ impl Grid {
     /// The choices that a collective is restricted to, if it is.
     fn only(&self, release: Release, collective: Collective) -> Result<Option<Vec<Choice>>, RunnerError> {
         let Some(named) = self.only.get(&collective) else { return Ok(None) };
-        let choice = |algorithm: &Algorithm| match algorithm.candidate(release, collective) {
-            Ok(Candidate::Tuned(choice)) => Ok(Some(choice)),
-            // The builtin is measured in any case.
-            Ok(Candidate::Builtin) => Ok(None),
-            Ok(other @ (Candidate::Component(_) | Candidate::Rules)) => {
-                Err(RunnerError::EmptyGrid(format!("{other} is no algorithm of {collective}")))
-            }
-            Err(why) => Err(RunnerError::EmptyGrid(why)),
-        };
-        let choices: Vec<Option<Choice>> = named.iter().map(choice).collect::<Result<_, _>>()?;
-        Ok(Some(choices.into_iter().flatten().collect()))
+        let choices = named_choices(release, collective, named).map_err(RunnerError::EmptyGrid)?;
+        Ok(Some(choices))
     }
 
     fn cell_plan(
