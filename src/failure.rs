@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use collrules_record::import::ImportError;
 use collrules_record::rundir::RunDirError;
+use collrules_report::plain;
 use collrules_rules::classic::EmitError;
 use collrules_rules::convert::Ambiguity;
 use collrules_rules::deploy::Inexpressible;
@@ -122,7 +123,9 @@ impl Failure {
             return self.exit().into();
         }
         // Nothing is left to be done where standard error itself is gone.
-        let text = screen::logged("collrules: ", &self.to_string());
+        // What is wrong with a file may be quoted from it, and is nothing for a terminal to obey.
+        let said = self.to_string().lines().map(plain::line).collect::<Vec<_>>().join("\n");
+        let text = screen::logged("collrules: ", &said);
         let text = text.strip_prefix("collrules:").unwrap_or(&text);
         let _ = writeln!(screen::stderr(), "{}{text}", paint(Ink::Bad, "collrules:"));
         self.exit().into()

@@ -4,7 +4,7 @@ use collrules_record::findings::{Criteria, Findings};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Seconds;
 use collrules_report::Context;
-use collrules_report::{summary, terminal, validation};
+use collrules_report::{plain, summary, terminal, validation};
 
 use crate::args::CriteriaArgs;
 use crate::failure::Failure;
@@ -37,7 +37,7 @@ fn text(run: &RunDir, findings: &Findings, context: &Context<'_>) -> Vec<String>
     lines.extend(summary::sentences(findings).iter().flat_map(|sentence| wrapped(sentence, "  ", "    ")));
     if !findings.remarks.is_empty() {
         lines.extend([String::new(), heading("To know:")]);
-        lines.extend(findings.remarks.iter().flat_map(|remark| wrapped(remark, "  - ", "    ")));
+        lines.extend(findings.remarks.iter().flat_map(|remark| wrapped(&plain::line(remark), "  - ", "    ")));
     }
     lines.extend([String::new(), heading(&format!("Files in {}:", run.path().display()))]);
     for (name, what) in [

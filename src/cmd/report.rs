@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Manifest, Validation};
-use collrules_report::{Context, changes, markdown, page, summary, tables, terminal};
+use collrules_report::{Context, changes, markdown, page, plain, summary, tables, terminal};
 use collrules_tuner::Observations;
 use collrules_tuner::compare::{Run, compare};
 
@@ -142,7 +142,7 @@ impl Source {
         lines.extend(sentences.iter().flat_map(|sentence| wrapped(sentence, "  ", "    ")));
         if !findings.remarks.is_empty() {
             lines.extend([String::new(), "To know:".to_owned()]);
-            lines.extend(findings.remarks.iter().flat_map(|remark| wrapped(remark, "  - ", "    ")));
+            lines.extend(findings.remarks.iter().flat_map(|remark| wrapped(&plain::line(remark), "  - ", "    ")));
         }
         lines.join("\n") + "\n"
     }

@@ -9,6 +9,7 @@
 //! | [`changes`] | what changed from one run to a later one, as text, Markdown and a page |
 //! | [`page`] | the report as a page of HTML |
 //! | [`tables`] | every point for programs: CSV and JSON |
+//! | [`plain`] | text from elsewhere, made harmless |
 //! | [`plot`] | curves and heatmaps as SVG |
 //! | [`notes`] | the comments of the rules file |
 //! | [`study`] | a study of chosen algorithms: conclusion, figures, tables |
@@ -22,6 +23,7 @@ pub mod markdown;
 pub mod notes;
 pub mod osu;
 pub mod page;
+pub mod plain;
 pub mod plot;
 pub mod study;
 pub mod summary;

@@ -9,7 +9,7 @@ use collrules_record::comparison::{Advice, Comparison, Side};
 use collrules_record::validation::Outcome;
 use collrules_rules::registry;
 
-use crate::markdown::cell_text;
+use crate::plain;
 use crate::summary::percent;
 use crate::terminal::aligned;
 
@@ -22,8 +22,7 @@ pub fn answer(comparison: &Comparison) -> String {
     let judged = comparison.judged().count();
     let regret = comparison.regret();
     let harmed = comparison.harmed();
-    let cells = |count: usize| if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") };
-    let loss = lost(regret);
+    let loss = slower_by(regret);
     let remedy = if comparison.after.rules == 0 {
         "Switch the earlier ones off: nothing beats today's builtin."
     } else {
@@ -37,48 +36,69 @@ pub fn answer(comparison: &Comparison) -> String {
         }
         Advice::Replace if harmed > 0 => format!(
             "It was time to tune again: in {} of {judged} the earlier rules are slower than today's builtin or fail, and over \
-             all they take {loss} longer than the new rules. {remedy}",
+             all they take {loss} than the new rules. {remedy}",
             cells(harmed),
         ),
         Advice::Replace => format!(
-            "It was time to tune again: over {} the earlier rules take {loss} longer than the new ones. {remedy}",
+            "It was time to tune again: over {} the earlier rules take {loss} than the new ones. {remedy}",
             cells(judged),
         ),
         Advice::Keep => format!(
-            "There was no need to tune again: over {} the earlier rules take {loss} longer than the new ones, which is less \
-             than the {} that count, and nowhere are they shown to be slower than today's builtin.",
+            "There was no need to tune again: over {} the earlier rules take {loss} than the new ones, where {} longer would \
+             count, and nowhere are they shown to be slower than today's builtin.",
             cells(judged),
             percent(comparison.criteria.min_difference),
         ),
     }
 }
 
+/// `1 cell`, `2 cells`.
+fn cells(count: usize) -> String {
+    counted(count, "cell")
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A regret in percent, without the sign of what rounds to nothing.
 fn lost(regret: f64) -> String {
-    let percent = (regret * 1000.0).round() / 10.0;
+    let percent = rounded(regret);
     format!("{:.1} %", if percent == 0.0 { 0.0 } else { percent })
+}
+
+/// The same in words: `4.0 % longer`, `0.1 % less time`.
+fn slower_by(regret: f64) -> String {
+    let percent = rounded(regret);
+    format!("{:.1} % {}", percent.abs(), if percent < 0.0 { "less time" } else { "longer" })
+}
+
+/// In percent, to the digit that is shown.
+fn rounded(regret: f64) -> f64 {
+    (regret * 1000.0).round() / 10.0
 }
 
 /// What happened to the builtin and to the choices, in whole sentences.
 pub fn sentences(comparison: &Comparison) -> Vec<String> {
     let mut said = Vec::new();
-    let cells = comparison.cells.len();
-    if cells > 0 {
+    let all = comparison.cells.len();
+    if all > 0 {
         let [faster, same, slower] = [Outcome::Faster, Outcome::Same, Outcome::Slower].map(|it| comparison.count(it));
         said.push(format!(
-            "Today's builtin is {:.3}x as fast as the earlier one in geometric mean over {cells} cells in common: {faster} \
-             became faster, {slower} slower, and in {same} no change is shown.",
+            "Today's builtin is {:.3}x as fast as the earlier one in geometric mean over {} in common: {faster} became \
+             faster, {slower} slower, and in {same} no change is shown.",
             comparison.builtin(),
+            cells(all),
         ));
         said.push(format!("The rules serve {} of these cells otherwise than before.", comparison.reserved().count()));
-        let unjudged = cells - comparison.judged().count();
+        let unjudged = all - comparison.judged().count();
         if unjudged > 0 {
-            said.push(format!("For {unjudged} cells the later run has not timed what the earlier rules give."));
+            said.push(format!("For {} the later run has not timed what the earlier rules give.", cells(unjudged)));
         }
     }
     let (before, after) = comparison.left_out;
     if before + after > 0 {
-        said.push(format!("Left out: {before} cells of the earlier run and {after} of the later one."));
+        said.push(format!("Left out: {} of the earlier run and {after} of the later one.", cells(before)));
     }
     said.push(format!(
         "A change counts from {} on, at a false discovery rate of {} over all cells; intervals are of {}, from the differences \
@@ -94,7 +114,8 @@ pub fn sentences(comparison: &Comparison) -> Vec<String> {
 fn side(side: &Side) -> String {
     let version = side.version.map_or_else(|| format!("Open MPI {}", side.release), |it| format!("Open MPI {it}"));
     let started = side.started.as_ref().map_or(String::new(), |started| format!(", {started}"));
-    format!("{} ({version}{started}, {} rules)", side.source, side.rules)
+    let started = plain::line(&started);
+    format!("{} ({version}{started}, {})", plain::line(&side.source), counted(side.rules, "rule"))
 }
 
 /// The name of a candidate in the release of a run.
@@ -124,6 +145,7 @@ pub fn text(comparison: &Comparison, width: usize) -> String {
         lines.extend([String::new(), "What differs:".to_owned()]);
         for difference in &comparison.differences {
             let text = format!("- {}: {} before, {} after", difference.what, difference.before, difference.after);
+            let text = plain::line(&text);
             lines.extend(wrapped(&text, "  "));
         }
     }
@@ -157,14 +179,21 @@ pub fn markdown(comparison: &Comparison) -> String {
 
 fn write_markdown(out: &mut String, comparison: &Comparison) -> fmt::Result {
     writeln!(out, "# What changed\n\n**{}**\n", answer(comparison))?;
-    writeln!(out, "- Before: {}\n- After: {}", side(&comparison.before), side(&comparison.after))?;
+    writeln!(
+        out,
+        "- Before: {}\n- After: {}",
+        plain::markdown(&side(&comparison.before)),
+        plain::markdown(&side(&comparison.after))
+    )?;
     let all = sentences(comparison);
-    all.iter().chain(&comparison.obstacles).try_for_each(|sentence| writeln!(out, "- {sentence}"))?;
+    all.iter()
+        .chain(&comparison.obstacles)
+        .try_for_each(|sentence| writeln!(out, "- {}", plain::markdown(sentence)))?;
     if !comparison.differences.is_empty() {
         writeln!(out, "\n## What differs\n\n| what | before | after |\n|---|---|---|")?;
         for difference in &comparison.differences {
-            let (before, after) = (cell_text(&difference.before), cell_text(&difference.after));
-            writeln!(out, "| {} | {before} | {after} |", difference.what)?;
+            let (before, after) = (plain::cell(&difference.before), plain::cell(&difference.after));
+            writeln!(out, "| {} | {before} | {after} |", plain::cell(&difference.what))?;
         }
     }
     let changed = changed(comparison);
@@ -239,6 +268,8 @@ mod tests {
         let keep = comparison(&[(1.0, same, Some((0.0, false))), (1.0, same, Some((-0.0004, false)))]);
         assert_eq!(keep.advice(), Advice::Keep);
         assert!(answer(&keep).contains("no need") && answer(&keep).contains(" 0.0 % longer"), "{}", answer(&keep));
+        let wins = answer(&comparison(&[(1.0, same, Some((-0.0014, false)))]));
+        assert!(wins.contains("over 1 cell the earlier rules take 0.1 % less time than the new ones"), "{wins}");
         let loses = comparison(&[(1.0, same, Some((0.05, false))), (1.0, same, Some((0.03, false)))]);
         assert!(
             answer(&loses).contains("take 4.0 % longer than the new ones. Install the new ones."),
@@ -266,6 +297,10 @@ mod tests {
         assert!(text.contains("4.00x (2.00x .. 8.00x by cell)") && text.contains("1B to 2B"), "{text}");
         assert!(text.contains("50.0 %, slower than the builtin") && text.contains("1 of the later one"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+        let mut hostile = found.clone();
+        hostile.after.rules = 1;
+        hostile.after.source = "x\n# y\u{1b}[2J<b>".to_owned();
+        assert!(markdown(&hostile).contains("- After: x # y [2J&lt;b> (Open MPI 5.0, 1 rule)\n"));
         let markdown = markdown(&found);
         assert!(markdown.contains("| bcast | 4 | 1B to 4B | binomial | builtin | 50.0 %"), "{markdown}");
         let page = page(&found, "collrules");

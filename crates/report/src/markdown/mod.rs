@@ -8,6 +8,7 @@ use collrules_record::Manifest;
 use collrules_record::findings::Findings;
 
 use crate::facts::{self, CellRow};
+use crate::plain;
 use crate::summary::{candidate_name, sentences, stretches};
 use crate::tree;
 
@@ -24,12 +25,17 @@ pub fn report(findings: &Findings, context: &Context<'_>) -> String {
 fn write(out: &mut String, findings: &Findings, context: &Context<'_>) -> fmt::Result {
     writeln!(out, "# collrules report\n")?;
     let simulated = if findings.simulated { "SIMULATED: this says nothing about any real machine. " } else { "" };
-    writeln!(out, "{simulated}Source: {}. Release: Open MPI {}.\n", findings.source, findings.release)?;
+    writeln!(
+        out,
+        "{simulated}Source: {}. Release: Open MPI {}.\n",
+        plain::markdown(&findings.source),
+        findings.release
+    )?;
     writeln!(out, "## What to expect\n")?;
     bullets(out, &sentences(findings))?;
     if !context.switch_on.is_empty() {
         writeln!(out, "\n## How to switch it on\n\n```sh")?;
-        context.switch_on.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        context.switch_on.iter().try_for_each(|line| writeln!(out, "{}", plain::line(line)))?;
         writeln!(out, "```")?;
     }
     if !context.proof.is_empty() {
@@ -69,7 +75,7 @@ fn placement(out: &mut String, findings: &Findings) -> fmt::Result {
 }
 
 fn bullets(out: &mut String, lines: &[String]) -> fmt::Result {
-    lines.iter().try_for_each(|line| writeln!(out, "- {line}"))
+    lines.iter().try_for_each(|line| writeln!(out, "- {}", plain::markdown(line)))
 }
 
 fn decisions(out: &mut String, findings: &Findings) -> fmt::Result {
@@ -98,7 +104,7 @@ fn crossovers(out: &mut String, findings: &Findings) -> fmt::Result {
         "| collective | ranks | below | from | above | measured around | certain between |\n|---|---:|---|---:|---|---|---|"
     )?;
     let rows = findings.crossovers.iter().map(|crossover| facts::crossover_row(findings, crossover));
-    rows.map(|row| row.map(|text| cell_text(&text)).join(" | ")).try_for_each(|row| writeln!(out, "| {row} |"))
+    rows.map(|row| row.map(|text| plain::cell(&text)).join(" | ")).try_for_each(|row| writeln!(out, "| {row} |"))
 }
 
 fn cells(out: &mut String, findings: &Findings) -> fmt::Result {
@@ -110,7 +116,7 @@ fn cells(out: &mut String, findings: &Findings) -> fmt::Result {
         )?;
         for cell in group {
             let CellRow { ranks, size, builtin, best, time, gain, verdict } = facts::cell_row(findings, cell);
-            let verdict = cell_text(&verdict);
+            let verdict = plain::cell(&verdict);
             writeln!(out, "| {ranks} | {size} | {builtin} | {best} | {time} | {gain} | {verdict} |")?;
         }
     }
@@ -123,7 +129,7 @@ fn disqualified(out: &mut String, findings: &Findings) -> fmt::Result {
         return Ok(());
     }
     writeln!(out, "\n## Disqualified candidates\n\n| candidate | cells | why |\n|---|---|---|")?;
-    rows.iter().try_for_each(|row| writeln!(out, "| {} |", row.each_ref().map(|text| cell_text(text)).join(" | ")))
+    rows.iter().try_for_each(|row| writeln!(out, "| {} |", row.each_ref().map(|text| plain::cell(text)).join(" | ")))
 }
 
 fn method(out: &mut String, findings: &Findings) -> fmt::Result {
@@ -136,11 +142,6 @@ fn provenance(out: &mut String, manifest: &Manifest) -> fmt::Result {
     let facts: Vec<String> =
         facts::provenance(manifest).into_iter().map(|(key, value)| format!("{key}: {value}")).collect();
     bullets(out, &facts)
-}
-
-/// Text from elsewhere as it may stand in a cell of a table.
-pub(crate) fn cell_text(text: &str) -> String {
-    text.replace('|', "\\|").replace(['\n', '\r'], " ").replace('<', "&lt;")
 }
 
 #[cfg(test)]

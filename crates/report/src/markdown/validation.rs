@@ -5,7 +5,8 @@ use std::fmt::{self, Write};
 use collrules_record::findings::Findings;
 use collrules_record::validation::Validation;
 
-use super::{bullets, cell_text};
+use super::bullets;
+use crate::plain;
 use crate::validated;
 
 pub(super) fn write(out: &mut String, findings: &Findings, validation: &Validation) -> fmt::Result {
@@ -18,6 +19,7 @@ pub(super) fn write(out: &mut String, findings: &Findings, validation: &Validati
     writeln!(out, "|---|---:|---:|---:|---:|---:|---:|---:|---|")?;
     for row in validated::rounds(validation) {
         let validated::RoundRow { name, pairs, cells, faster, same, slower, failed, mean, worst, .. } = row;
+        let name = plain::cell(&name);
         writeln!(out, "| {name} | {pairs} | {cells} | {faster} | {same} | {slower} | {failed} | {mean} | {worst} |")?;
     }
     let telling = validated::telling(findings, validation);
@@ -27,7 +29,7 @@ pub(super) fn write(out: &mut String, findings: &Findings, validation: &Validati
     writeln!(out, "\nCells that were slower, failed, or were given back to the builtin:\n")?;
     writeln!(out, "| file | cell | rule | without | with | speedup | verdict |\n|---|---|---|---:|---:|---|---|")?;
     telling.iter().try_for_each(|row| {
-        let row = row.each_ref().map(|text| cell_text(text));
+        let row = row.each_ref().map(|text| plain::cell(text));
         writeln!(out, "| {} |", row.join(" | "))
     })
 }

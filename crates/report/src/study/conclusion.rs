@@ -1,5 +1,7 @@
 //! What the numbers of a study come to, in whole sentences: every word follows from a number.
 
+use std::collections::BTreeSet;
+
 use collrules_record::study::{LineFit, Outcome, Overall, Study, StudyCell, StudyPoint};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Estimate};
@@ -41,8 +43,12 @@ fn against_builtin(study: &Study, collective: Collective, cells: &[&StudyCell]) 
         })
         .collect();
     let all = counted(cells.len(), "cell");
+    let none = || match cells.len() {
+        1 => "In the one cell none of the algorithms compared was shown to be faster than the builtin.".to_owned(),
+        _ => format!("In none of the {all} was any of the algorithms compared shown to be faster than the builtin."),
+    };
     let Some((cell, point)) = beaten.iter().max_by(|a, b| gain(a.1).total_cmp(&gain(b.1))) else {
-        return format!("In none of the {all} was any of the algorithms compared shown to be faster than the builtin.");
+        return none();
     };
     format!(
         "The builtin is not always the best: in {} of {all} at least one of the algorithms compared is shown to be faster. \
@@ -83,6 +89,7 @@ fn verdicts(study: &Study, overall: &Overall, [faster, slower, alike]: [usize; 3
     let name = name(study.release, overall.collective, overall.candidate);
     let total = faster + slower + alike;
     let told = match (faster, slower, alike) {
+        (0, 0, 1) => "cannot be told apart from the builtin in its one cell".to_owned(),
         (0, 0, _) => format!("cannot be told apart from the builtin in any of {}", counted(total, "cell")),
         _ => format!("is faster in {faster}, slower in {slower}, and cannot be told apart in {alike}"),
     };
@@ -218,21 +225,30 @@ fn doubling(cells: &[&StudyCell], ranks: Ranks) -> Option<(Bytes, Bytes)> {
 /// What all of this holds for.
 fn reach(study: &Study, about: &About<'_>) -> String {
     let survey = &about.manifest.survey;
-    let compared = |collective: Collective| {
-        let tried = candidates(study, collective).iter().filter(|candidate| **candidate != Candidate::Builtin).count();
+    let mut varied = false;
+    let mut compared = |collective: Collective| {
+        let all = candidates(study, collective);
+        let tuned = || all.iter().filter(|candidate| matches!(candidate, Candidate::Tuned(_)));
+        let tried: BTreeSet<u32> = tuned().map(|candidate| candidate.choice().algorithm).collect();
+        varied |= tried.len() < tuned().count();
+        let tried = tried.len();
         let listed = survey.algorithms.get(&collective).map_or(&[][..], Vec::as_slice);
         // Algorithm 0 stands for the builtin.
         let offered = listed.iter().filter(|(id, _)| *id != 0).count();
         format!("{tried} of {offered} algorithms of {collective}")
     };
-    let compared: Vec<String> = collectives(study).into_iter().map(compared).collect();
+    let compared: Vec<String> = collectives(study).into_iter().map(&mut compared).collect();
+    let how = match varied {
+        true => "with the parameters that the tables name",
+        false => "each without variations of its parameters",
+    };
     let where_from = if about.manifest.backend == "simulation" {
         "they come from a cost model, and say nothing about any machine".to_owned()
     } else {
         "they hold for this machine, this release and this placement of ranks".to_owned()
     };
     format!(
-        "These are statements about {}, each without variations of its parameters: whether another one, or other \
+        "These are statements about {}, {how}: whether another one, or other \
          segments, would be better was not asked here, and `collrules tune` asks it. As all measurements, {where_from}.",
         listed(&compared),
     )

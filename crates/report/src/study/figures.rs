@@ -5,7 +5,7 @@ use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::Collective;
 
-use super::{About, candidates, collectives, name};
+use super::{About, candidates, collectives, listed, name};
 use crate::plot::{Curves, Line, Point, Stroke, X};
 
 /// A drawing with its file name.
@@ -31,6 +31,30 @@ pub fn figures(study: &Study, about: &About<'_>) -> Vec<Figure> {
         }
     }
     all
+}
+
+/// What is asked for and cannot be drawn, and why, in whole sentences.
+pub fn undrawn(study: &Study, about: &About<'_>) -> Vec<String> {
+    let (mut ranks, mut sizes) = (Vec::new(), Vec::new());
+    for collective in collectives(study) {
+        if !collective.has_sizes() {
+            ranks.extend(over_ranks(study, collective, Bytes(0)).is_none().then(|| collective.to_string()));
+            continue;
+        }
+        let missing = about.over_ranks.iter().filter(|bytes| over_ranks(study, collective, **bytes).is_none());
+        ranks.extend(missing.map(|bytes| format!("{collective} at {bytes}")));
+        let missing = about.over_sizes.iter().filter(|ranks| over_sizes(study, collective, **ranks).is_none());
+        sizes.extend(missing.map(|ranks| format!("{collective} on {ranks} ranks")));
+        let missing = about.builtin && builtin(study, collective).is_none();
+        sizes.extend(missing.then(|| format!("the builtin of {collective}")));
+    }
+    let sentence = |what: &[String], over: &str, two: &str| {
+        (!what.is_empty()).then(|| {
+            format!("There is no figure of {} over the {over}: a line takes times of two {two} at least.", listed(what))
+        })
+    };
+    let ranks = sentence(&ranks, "number of ranks", "communicator sizes");
+    ranks.into_iter().chain(sentence(&sizes, "message size", "message sizes")).collect()
 }
 
 fn over_ranks(study: &Study, collective: Collective, bytes: Bytes) -> Option<Figure> {

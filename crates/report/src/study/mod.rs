@@ -17,8 +17,10 @@ use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Estimate, Manifest};
 use collrules_rules::{Collective, Release, registry};
 
+use crate::plain;
+
 pub use conclusion::conclusion;
-pub use figures::{Figure, figures};
+pub use figures::{Figure, figures, undrawn};
 pub use tables::csv;
 
 /// What a study is about, and what of it is drawn.
@@ -53,20 +55,28 @@ impl About<'_> {
 pub fn markdown(study: &Study, about: &About<'_>) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _ = write!(text, "# {}\n\n{}\n\n## Conclusion\n\n", about.title, folded(about.question.trim()));
+    let _ = write!(
+        text,
+        "# {}\n\n{}\n\n## Conclusion\n\n",
+        plain::markdown(about.title.trim()),
+        folded(&plain::markdown(about.question.trim()))
+    );
     for paragraph in conclusion(study, about) {
         let _ = write!(text, "{}\n\n", folded(&paragraph));
     }
     let _ = write!(text, "## How it was measured\n\n{}\n\n", folded(&measured(study, about)));
     for sentence in &about.remarks {
-        let _ = write!(text, "{}\n\n", folded(sentence));
+        let _ = write!(text, "{}\n\n", folded(&plain::markdown(sentence)));
     }
-    let _ = write!(text, "```sh\n{}\n```\n\n", about.command);
+    let _ = write!(text, "```sh\n{}\n```\n\n", plain::line(&about.command));
     let drawn = figures(study, about);
     if !drawn.is_empty() {
         let explained = "Points are medians over launches, bars their intervals; both axes are logarithmic. The builtin is drawn \
                          in the colour of the text.";
         let _ = write!(text, "## Figures\n\n{}\n\n", folded(explained));
+    }
+    for sentence in undrawn(study, about) {
+        let _ = write!(text, "{}\n\n", folded(&sentence));
     }
     for figure in drawn {
         let _ = write!(text, "![{}]({})\n\n", figure.caption, figure.file);
@@ -91,6 +101,7 @@ fn measured(study: &Study, about: &About<'_>) -> String {
         _ => format!("Measured under Open MPI {} on {hosts} with {slots} in all", survey.version),
     };
     let started = about.manifest.started.split(['T', ' ']).next().unwrap_or_default();
+    let started = plain::markdown(started);
     format!(
         "{who}, in {} (begun {started}). A time is that of the slowest rank; a launch gives the median of its calls, and the \
          table the median of those, with an interval that covers it with at least {:.0} %. All candidates of a cell take \

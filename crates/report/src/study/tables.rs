@@ -7,6 +7,8 @@ use collrules_record::study::{Outcome, Study, StudyCell, StudyPoint};
 use collrules_record::units::Ranks;
 use collrules_rules::Collective;
 
+use crate::plain;
+
 use super::{About, candidates, collectives, folded, interval, name};
 
 /// Microseconds, as benchmarks print them.
@@ -61,7 +63,7 @@ fn table(
 fn column(study: &Study, cell: &StudyCell, candidate: Candidate) -> String {
     let Some(point) = cell.points.iter().find(|point| point.candidate == candidate) else {
         let failed = cell.disqualified.iter().find(|(failed, _)| *failed == candidate);
-        return failed.map_or("not timed".to_owned(), |(_, why)| format!("failed: {why}"));
+        return failed.map_or("not timed".to_owned(), |(_, why)| format!("failed: {}", plain::cell(why)));
     };
     if point.measured_as != candidate {
         return format!("as {}", name(study.release, cell.cell.collective, point.measured_as));
