@@ -8,7 +8,7 @@ use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Choice, Collective};
 
-use crate::support::{Ran, bounded};
+use crate::support::{Ran, bounded, collrules, findings};
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/studies").join(name)
@@ -83,26 +83,112 @@ fn a_study_is_made_of_a_run() {
     let (first, second) = (scratch.path().join("first"), scratch.path().join("second"));
     let barrier = example("bcast-barrier.toml");
     study(&barrier, "--simulate=noise --np 2,4 --launches 2", &first).exits(0).says("barrier. In none of the 2 cells");
-    study(&barrier, "--simulate", &first).exits(2).complains("holds a study already");
-    study(&barrier, &format!("--run {}", first.join("run").display()), &second).exits(0);
+    study(&barrier, "--simulate", &first).exits(6).complains("holds a study already");
+    fs::remove_file(first.join("README.md")).unwrap();
+    study(&barrier, "--simulate", &first).exits(6).complains(".svg; name another directory");
+    let run = format!("--run {}", first.join("run").display());
+    study(&barrier, &run, &second).exits(3).complains("barrier on 6, 8 ranks");
+    study(&barrier, &format!("{run} --np 2,4 --launches 3"), &second).exits(2).complains("--launches");
+    assert!(!second.exists());
+    study(&barrier, &format!("{run} --np 2,4"), &second).exits(0);
     assert_eq!(found(&first), found(&second));
     let resumed = bounded().args(["measure", "--resume"]).arg(first.join("run")).output().unwrap();
     Ran::from(resumed).exits(0);
+}
+
+/// A run that holds more than a definition asks for shows no more than that, and one that holds less is refused.
+#[test]
+fn a_study_of_a_run_is_about_its_definition() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (run, definition) = (scratch.path().join("run"), scratch.path().join("study.toml"));
+    collrules("measure --simulate --np 2,4,8 --sizes 1K:64K --ops bcast,barrier --budget 60s --out", &run).exits(0);
+    let of_run = |np: &str, algorithms: &str, out: &str, code: i32| {
+        let text = format!("title = 'T'\nquestion = 'Q'\nnp = {np}\nsizes = '1K,8K'\n[algorithms]\n{algorithms}\n");
+        fs::write(&definition, text).unwrap();
+        study(&definition, &format!("--run {}", run.display()), &scratch.path().join(out)).exits(code)
+    };
+    let ran = of_run("[2, 4]", "bcast = ['binomial', 'pipeline', '6']", "some", 0);
+    ran.says("2 of 9 algorithms of bcast, each without variations of its parameters");
+    let some = found(&scratch.path().join("some"));
+    let cells: Vec<(u32, u64)> = some.cells.iter().map(|found| (found.cell.ranks.0, found.cell.bytes.0)).collect();
+    assert_eq!(cells, [(2, 1 << 10), (2, 8 << 10), (4, 1 << 10), (4, 8 << 10)]);
+    let wanted = [3, 6].map(|algorithm| Candidate::Tuned(Choice::plain(algorithm)));
+    for cell in &some.cells {
+        let shown: Vec<Candidate> = cell.points.iter().map(|point| point.candidate).collect();
+        assert_eq!(shown, [Candidate::Builtin, wanted[0], wanted[1]], "{:?}", cell.cell);
+        // On 2 ranks basic_linear was timed for both, which is not asked for.
+        let by = if cell.cell.ranks == Ranks(2) { wanted[0] } else { wanted[1] };
+        assert_eq!(cell.points[2].measured_as, by);
+        assert!(cell.points[1].q_value.is_some() && cell.points[2].q_value.is_some(), "{cell:?}");
+    }
+    of_run("[4, 6]", "bcast = ['6']\nscatter = ['binomial']", "less", 3).complains("bcast on 6 ranks; scatter.");
+    of_run("[4]", "bcast = ['tuned:3/0/512/0']", "less", 3).complains("bcast by pipeline, 512B segments.");
+    of_run("[4]", "bcast = ['oak']", "less", 3)
+        .complains("algorithms.bcast: Open MPI 5.0 has no bcast algorithm `oak`");
+}
+
+/// An algorithm that is named twice is one, and text from elsewhere ends no line.
+#[test]
+fn what_is_named_twice_counts_once_and_titles_are_harmless() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (definition, out) = (scratch.path().join("study.toml"), scratch.path().join("out"));
+    let text = "title = \"A\\n# B\"\nquestion = \"<b>Q\\u001b[2J\\u0000\"\nnp = [4]\nsizes = '1K:4K'\n[algorithms]\n\
+                bcast = ['chain', 'chain', '3']\n[figures]\nover_ranks = ['1K']\n";
+    fs::write(&definition, text).unwrap();
+    let ran = study(&definition, "--simulate", &out).exits(0);
+    ran.says("2 of 9 algorithms of bcast");
+    ran.says(
+        "There is no figure of bcast at 1KiB over the number of ranks: a line takes times of two communicator sizes",
+    );
+    assert!(!ran.stdout.contains("figures"), "{}", ran.stdout);
+    assert!(found(&out).cells.iter().all(|cell| cell.points.len() == 3));
+    let text = fs::read_to_string(out.join("README.md")).unwrap();
+    assert!(text.starts_with("# A # B\n\n&lt;b>Q [2J\n\n"), "{text}");
+    let run = scratch.path().join("run");
+    collrules("tune --simulate --np 4 --sizes 1K --ops bcast --only bcast:binomial,bcast:6 --out", &run).exits(0);
+    assert_eq!(findings(&run).cells[0].points.len(), 2);
 }
 
 #[test]
 fn definitions_that_make_no_sense_are_refused() {
     let scratch = tempfile::tempdir().unwrap();
     let definition = scratch.path().join("study.toml");
-    let refused = |text: &str, code: i32| {
+    let refused = |text: &str, options: &str, code: i32| {
         fs::write(&definition, text).unwrap();
-        study(&definition, "--simulate", &scratch.path().join("out")).exits(code)
+        study(&definition, options, &scratch.path().join("out")).exits(code)
     };
     let small = "title = 'T'\nquestion = 'Q'\nnp = [2]\n[algorithms]\nbarrier = ['tree']\n";
-    refused("x", 3).complains("defines no study");
-    refused(&small.replace("[2]", "[64]"), 2).complains("too few for any communicator of this study");
-    refused(&small.replace("tree", "three"), 2).complains("has no barrier algorithm `three`");
-    refused(small, 0).says("With communicators of 2 ranks alone, these numbers say nothing about scaling.");
+    refused("x", "--simulate", 3).complains("defines no study");
+    let raw = refused("title = '\u{1b}[2J'\n", "--simulate", 3);
+    assert!(!raw.stderr.contains('\u{1b}'), "{}", raw.stderr);
+    refused(&small.replace("[2]", "[64]"), "--simulate", 4).complains("64 ranks are wanted, but there are 8 slots");
+    refused(small, "--simulate --np 2,64", 4).complains("64 ranks are wanted, but there are 8 slots");
+    refused(small, "--simulate --launches 4294967295", 2).complains("1000");
+    let named = |name: &str, what: &str| {
+        let ran = refused(&small.replace("tree", name), "--simulate", 3);
+        ran.complains("study.toml defines no study: algorithms.barrier: ");
+        ran.complains(what);
+    };
+    named("three", "has no barrier algorithm `three`");
+    named("builtin", "no algorithm of barrier is named beside the builtin");
+    refused(&small.replace("[2]", "[4]").replace("tree", "two_proc"), "--simulate", 2)
+        .complains("serves communicators");
+    assert!(!scratch.path().join("out").exists());
+    let ran = refused(small, "--simulate", 0);
+    ran.says("With communicators of 2 ranks alone, these numbers say nothing about scaling.");
+}
+
+/// What `--only` leaves nothing of is refused before anything is measured.
+#[test]
+fn the_builtin_alone_is_nothing_to_measure() {
+    let scratch = tempfile::tempdir().unwrap();
+    for named in ["bcast:builtin", "bcast:0", "bcast:builtin,bcast:0"] {
+        let out = scratch.path().join("run");
+        let ran = collrules(&format!("tune --simulate --np 4 --only {named} --out"), &out).exits(2);
+        ran.complains("no algorithm of bcast is named beside the builtin");
+        assert!(!out.exists());
+    }
+    collrules("tune --simulate --launches 4294967295 --out", &scratch.path().join("run")).exits(2).complains("1000");
 }
 
 /// The studies that are checked in show figures that are there, and no path of the machine that made them.

@@ -33,14 +33,21 @@ struct Known {
     p_value: Option<f64>,
 }
 
-/// Compares what a plan measured. Candidates that the plan lets another one stand for get its times.
+/// Compares what a plan measured, as far as it is wanted. Candidates that the plan lets another one stand for get its times.
 pub fn study(
     observations: &Observations,
     plan: &Plan,
+    wanted: impl Fn(Cell, Candidate) -> bool,
     release: Release,
     criteria: Criteria,
 ) -> Result<Study, TunerError> {
-    let timings = by_cell(observations.points()?, observations.ends());
+    let mut timings = by_cell(observations.points()?, observations.ends());
+    timings.retain(|cell| wanted(cell.cell, Candidate::Builtin));
+    let pairs: Vec<Vec<Timed>> = timings.iter().map(|cell| timed(cell, plan, &wanted)).collect();
+    for (cell, pairs) in timings.iter_mut().zip(&pairs) {
+        cell.series.retain(|series| pairs.iter().any(|pair| pair.by == series.candidate));
+        cell.disqualified.retain(|(candidate, _)| wanted(cell.cell, *candidate));
+    }
     if timings.is_empty() {
         return Err(TunerError::NoSamples { left_out: observations.left_out() });
     }
@@ -48,8 +55,12 @@ pub fn study(
     let mut evidence: Vec<Vec<Evidence>> =
         timings.iter().map(|cell| weigh(cell, observations.statistic(), criteria)).collect();
     widen(&ids, &mut evidence);
-    let known: Vec<Vec<Known>> =
-        timings.iter().zip(evidence).map(|(cell, evidence)| in_plan_order(cell, evidence, plan)).collect();
+    let known: Vec<Vec<Known>> = timings
+        .iter()
+        .zip(evidence)
+        .zip(&pairs)
+        .map(|((cell, evidence), pairs)| known(cell, &evidence, pairs))
+        .collect();
     let tested = |known: &&Known| known.candidate == known.measured_as && known.p_value.is_some();
     let p_values: Vec<f64> = known.iter().flatten().filter(tested).filter_map(|known| known.p_value).collect();
     let mut corrected = adjust(&p_values).into_iter();
@@ -79,22 +90,42 @@ pub fn study(
     })
 }
 
-/// The candidates of a cell with those that others stand for, the builtin first.
-fn in_plan_order(cell: &CellTimings, evidence: Vec<Evidence>, plan: &Plan) -> Vec<Known> {
+/// A candidate whose times are known, perhaps by those of another one that does the same.
+struct Timed {
+    candidate: Candidate,
+    /// The candidate of the study that stands for it.
+    measured_as: Candidate,
+    /// The candidate that was timed, which need not be one of the study.
+    by: Candidate,
+}
+
+/// The candidates of a cell that are wanted with those that stand for them, the builtin first.
+fn timed(cell: &CellTimings, plan: &Plan, wanted: impl Fn(Cell, Candidate) -> bool) -> Vec<Timed> {
+    let shared = plan.cells.iter().filter(|planned| planned.cell == cell.cell).flat_map(|planned| &planned.shared);
+    let own = cell.series.iter().map(|series| (series.candidate, series.candidate));
+    let pairs = own.chain(shared.map(|shared| (shared.candidate, shared.measured_as)));
+    let mut pairs: Vec<(Candidate, Candidate)> = pairs.filter(|(candidate, _)| wanted(cell.cell, *candidate)).collect();
+    pairs.sort_unstable();
+    // Where the one that was timed is not wanted, the first of those that do the same takes its place.
+    let stands =
+        |by: Candidate| pairs.iter().find(|pair| **pair == (by, by)).or(pairs.iter().find(|pair| pair.1 == by));
+    let one = |(candidate, by): &(Candidate, Candidate)| {
+        Some(Timed { candidate: *candidate, measured_as: stands(*by)?.0, by: *by })
+    };
+    pairs.iter().filter_map(one).collect()
+}
+
+/// What is known of the candidates of a cell.
+fn known(cell: &CellTimings, evidence: &[Evidence], pairs: &[Timed]) -> Vec<Known> {
     let builtin = cell.builtin();
-    let series = |candidate| cell.series.iter().find(|series| series.candidate == candidate);
-    let known = |candidate: Candidate, measured_as: Candidate| {
-        let evidence = evidence.iter().find(|evidence| evidence.candidate == measured_as)?.clone();
-        let series = series(measured_as)?;
-        let p_value = builtin.filter(|_| measured_as != Candidate::Builtin).and_then(|it| two_sided(series, it));
+    let one = |Timed { candidate, measured_as, by }: &Timed| {
+        let evidence = evidence.iter().find(|evidence| evidence.candidate == *by)?.clone();
+        let series = cell.series.iter().find(|series| series.candidate == *by)?;
+        let p_value = builtin.filter(|_| *by != Candidate::Builtin).and_then(|it| two_sided(series, it));
+        let (candidate, measured_as) = (*candidate, *measured_as);
         Some(Known { candidate, measured_as, evidence, launches: medians(series), p_value })
     };
-    let shared = plan.cells.iter().filter(|planned| planned.cell == cell.cell).flat_map(|planned| &planned.shared);
-    let pairs = cell.series.iter().map(|series| (series.candidate, series.candidate));
-    let pairs = pairs.chain(shared.map(|shared| (shared.candidate, shared.measured_as)));
-    let mut all: Vec<Known> = pairs.filter_map(|(candidate, measured_as)| known(candidate, measured_as)).collect();
-    all.sort_by_key(|known| known.candidate);
-    all
+    pairs.iter().filter_map(one).collect()
 }
 
 /// The median seconds of each launch.

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use collrules_record::units::{Ranks, Seconds};
+use collrules_rules::Collective;
 
 use super::RUN;
 use super::definition::Definition;
@@ -12,10 +13,13 @@ use crate::args::{Budget, Launch, Simulate, StudyArgs};
 pub(super) fn measuring(args: &StudyArgs, definition: &Definition, ranks: &[Ranks]) -> Vec<String> {
     let mut words: Vec<String> = ["collrules", "measure", "--keep-slow"].map(str::to_owned).to_vec();
     let mut option = |name: &str, value: String| words.push(format!("--{name}={value}"));
-    option("ops", listed(&definition.collectives));
+    option("ops", listed(definition.algorithms.keys()));
     option("np", listed(ranks));
     option("sizes", listed(&definition.sizes.0));
-    option("only", listed(&definition.algorithms));
+    let named = |(collective, names): (&Collective, &Vec<String>)| {
+        names.iter().map(|name| format!("{collective}:{name}")).collect::<Vec<_>>()
+    };
+    option("only", listed(definition.algorithms.iter().flat_map(named)));
     option("launches", args.launches.unwrap_or(definition.launches).to_string());
     option("budget", budget(args.budget.unwrap_or(definition.budget)));
     option("out", args.out.join(RUN).to_string_lossy().into_owned());
@@ -24,8 +28,8 @@ pub(super) fn measuring(args: &StudyArgs, definition: &Definition, ranks: &[Rank
     words
 }
 
-fn listed(items: &[impl Display]) -> String {
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+fn listed(items: impl IntoIterator<Item: Display>) -> String {
+    items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(",")
 }
 
 fn budget(budget: Budget) -> String {

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
 
+use collrules_record::import::Algorithm;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_rules::Collective;
+use collrules_rules::{Choice, Collective, Release};
+use collrules_runner::grid::named_choices;
 use serde::Deserialize;
 
 use crate::args::{self, Budget, Sizes};
@@ -46,9 +48,8 @@ pub(super) struct Definition {
     pub(super) sizes: Sizes,
     pub(super) launches: u32,
     pub(super) budget: Budget,
-    /// As `--only` takes them.
-    pub(super) algorithms: Vec<String>,
-    pub(super) collectives: Vec<Collective>,
+    /// As people name them.
+    pub(super) algorithms: BTreeMap<Collective, Vec<String>>,
     pub(super) over_ranks: Vec<Bytes>,
     pub(super) over_sizes: Vec<Ranks>,
     pub(super) builtin: bool,
@@ -60,25 +61,40 @@ const LAUNCHES: u32 = 6;
 /// Reads a definition.
 pub(super) fn read(path: &Path) -> Result<Definition, Failure> {
     let text = std::fs::read_to_string(path).map_err(|cause| Failure::Open { path: path.to_owned(), cause })?;
-    parse(&text).map_err(|why| Failure::Input(format!("{} defines no study: {why}", path.display())))
+    parse(&text).map_err(|why| refused(path, &why))
+}
+
+fn refused(path: &Path, why: &str) -> Failure {
+    Failure::Input(format!("{} defines no study: {why}", path.display()))
+}
+
+impl Definition {
+    /// What the algorithms are in a release, each once. `path` is where they are written down.
+    pub(super) fn choices(&self, path: &Path, release: Release) -> Result<BTreeMap<Collective, Vec<Choice>>, Failure> {
+        let of = |(collective, named): (&Collective, &Vec<String>)| {
+            let named: Vec<Algorithm> = named.iter().map(|name| Algorithm::read(name)).collect();
+            let choices = named_choices(release, *collective, &named);
+            let choices = choices.map_err(|why| refused(path, &format!("algorithms.{collective}: {why}")))?;
+            Ok((*collective, choices))
+        };
+        self.algorithms.iter().map(of).collect()
+    }
 }
 
 fn parse(text: &str) -> Result<Definition, String> {
     let written: Written = toml::from_str(text).map_err(|error| error.to_string())?;
-    let mut algorithms = Vec::new();
-    let mut collectives = Vec::new();
+    let mut algorithms: BTreeMap<Collective, Vec<String>> = BTreeMap::new();
     for (name, named) in &written.algorithms {
         let collective: Collective = parsed(name, "algorithms")?;
         if named.is_empty() {
             return Err(format!("algorithms: {collective} has none to compare"));
         }
-        collectives.push(collective);
-        algorithms.extend(named.iter().map(|algorithm| format!("{collective}:{}", algorithm.trim())));
+        let named = named.iter().map(|algorithm| algorithm.trim().to_owned());
+        algorithms.entry(collective).or_default().extend(named);
     }
-    if collectives.is_empty() {
+    if algorithms.is_empty() {
         return Err("algorithms: no collective is named".to_owned());
     }
-    collectives.sort_unstable();
     let ranks = |list: &[u32], key: &str| -> Result<Vec<Ranks>, String> {
         let bad = list.iter().find(|ranks| **ranks < 2);
         bad.map_or(Ok(()), |bad| Err(format!("{key}: {bad} is no size of a communicator; they begin at 2")))?;
@@ -94,6 +110,12 @@ fn parse(text: &str) -> Result<Definition, String> {
     if launches < 2 {
         return Err("launches: one launch shows no difference between launches; say 2 or more".to_owned());
     }
+    if i64::from(launches) > args::MOST_LAUNCHES {
+        return Err(format!(
+            "launches: {launches} is more than a study can have; say {} or fewer",
+            args::MOST_LAUNCHES
+        ));
+    }
     let figures = &written.figures;
     Ok(Definition {
         title: written.title,
@@ -103,7 +125,6 @@ fn parse(text: &str) -> Result<Definition, String> {
         launches,
         budget: parsed(written.budget.as_deref().unwrap_or("10m"), "budget")?,
         algorithms,
-        collectives,
         over_ranks: figures.over_ranks.iter().map(|size| parsed(size, "over_ranks")).collect::<Result<_, _>>()?,
         over_sizes: ranks(&figures.over_sizes, "over_sizes")?,
         builtin: figures.builtin,
@@ -124,7 +145,25 @@ mod tests {
     fn what_is_not_said_has_a_usual_value() {
         let read = parse(SMALL).expect("reads");
         assert_eq!(read.ranks, [Ranks(2), Ranks(8)]);
-        assert_eq!((read.sizes.0.len(), read.launches, read.algorithms.len()), (21, 6, 2));
+        assert_eq!((read.sizes.0.len(), read.launches, read.algorithms[&Collective::Bcast].len()), (21, 6, 2));
+    }
+
+    #[test]
+    fn an_algorithm_is_one_however_often_it_is_named() {
+        let choices = |named: &str| {
+            let text = SMALL.replacen("'binomial', '5'", named, 1);
+            parse(&text).expect("reads").choices(Path::new("x.toml"), Release::V5_0)
+        };
+        let one = choices("'6', 'Binomial', 'builtin', '6', 'chain'").expect("known");
+        let forced = Choice::plain(2).with_faninout(4);
+        assert_eq!(one, BTreeMap::from([(Collective::Bcast, vec![Choice::plain(6), forced])]));
+        for (named, what) in [("'builtin', '0'", "beside the builtin"), ("'oak'", "no bcast algorithm `oak`")] {
+            let error = choices(named).expect_err(what).to_string();
+            assert!(
+                error.starts_with("x.toml defines no study: algorithms.bcast: ") && error.contains(what),
+                "{error}"
+            );
+        }
     }
 
     #[test]
@@ -135,6 +174,7 @@ mod tests {
             ("'binomial', '5'", "", "bcast has none to compare"),
             ("np =", "n =", "unknown field `n`"),
             ("title", "launches = 1\ntitle", "launches: one launch"),
+            ("title", "launches = 4294967295\ntitle", "launches: 4294967295 is more than"),
             ("title", "sizes = '9:1'\ntitle", "sizes: 9B is larger"),
         ] {
             let error = parse(&SMALL.replacen(from, to, 1)).expect_err(what);

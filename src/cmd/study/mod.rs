@@ -2,21 +2,26 @@
 
 mod command;
 mod definition;
+mod scope;
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 use clap::Parser;
-use collrules_record::Manifest;
 use collrules_record::findings::Criteria;
 use collrules_record::rundir::RunDir;
+use collrules_record::study::Study;
 use collrules_record::units::Ranks;
+use collrules_record::{Candidate, Manifest};
 use collrules_report::study::{self, About};
-use collrules_rules::deploy;
+use collrules_rules::{Collective, deploy};
+use collrules_runner::RunnerError;
 use collrules_runner::grid::known_release;
 use collrules_tuner::Observations;
 
 use self::definition::Definition;
+use self::scope::Scope;
 use super::measure;
 use crate::args::{Args, Command, StudyArgs, Tune};
 use crate::failure::Failure;
@@ -33,10 +38,7 @@ const RUN: &str = "run";
 
 pub(crate) fn run(args: &StudyArgs) -> Result<(), Failure> {
     let definition = definition::read(&args.definition)?;
-    if args.out.join(README).exists() {
-        let out = args.out.display();
-        return Err(Failure::Usage(format!("{out} holds a study already; name another directory with --out")));
-    }
+    refuse_occupied(&args.out, &definition)?;
     let (run, manifest) = match &args.run {
         Some(path) => {
             let run = RunDir::open(path)?;
@@ -45,38 +47,77 @@ pub(crate) fn run(args: &StudyArgs) -> Result<(), Failure> {
         }
         None => measured(args, &definition)?,
     };
-    let about = about(args, &definition, &manifest);
     let release = known_release(&manifest.survey)?;
+    let scope = Scope::of(args, &definition, &manifest, release)?;
+    if let Some(path) = &args.run {
+        let lacking = scope.lacking(&manifest.plan);
+        if !lacking.is_empty() {
+            return Err(Failure::Input(format!(
+                "{} lacks what {} asks for: {}. Measure it without --run, or name the communicators that are there with \
+                 --np",
+                path.display(),
+                args.definition.display(),
+                lacking.join("; "),
+            )));
+        }
+    }
     let failed = |cause| Failure::Analysis { source_name: run.path().display().to_string(), cause };
     let observations = Observations::from_samples(&run.samples()?.text).map_err(failed)?;
     let criteria = Criteria { clock_step: manifest.survey.clock_step, ..Criteria::default() };
-    let found = collrules_tuner::study(&observations, &manifest.plan, release, criteria).map_err(failed)?;
+    let wanted = |cell, candidate| scope.wants(cell, candidate);
+    let found = collrules_tuner::study(&observations, &manifest.plan, wanted, release, criteria).map_err(failed)?;
+    let about = about(args, &definition, &manifest, &scope, &found);
     let write = |name: &str, text: &str| {
         let path = args.out.join(name);
         fs::create_dir_all(&args.out)
-            .and_then(|()| fs::write(&path, text))
+            .and_then(|()| fs::File::create_new(&path)?.write_all(text.as_bytes()))
             .map_err(|cause| Failure::Write { path, cause })
     };
-    for figure in study::figures(&found, &about) {
+    let figures = study::figures(&found, &about);
+    for figure in &figures {
         write(&figure.file, &figure.svg)?;
     }
     write(TIMES, &study::csv(&found))?;
     write(STUDY, &(serde_json::to_string_pretty(&found)? + "\n"))?;
     // Last, as a sign that all else is there.
     write(README, &study::markdown(&found, &about))?;
-    tell(&args.out, &study::conclusion(&found, &about))
+    let mut paragraphs = study::conclusion(&found, &about);
+    paragraphs.extend(study::undrawn(&found, &about));
+    tell(&args.out, &paragraphs, figures.len())
 }
 
-fn tell(out: &Path, conclusion: &[String]) -> Result<(), Failure> {
+/// Refuses a directory that holds anything that the study would write: measuring takes long, and its place should be sure.
+fn refuse_occupied(out: &Path, definition: &Definition) -> Result<(), Failure> {
+    let ours = |name: &str| {
+        let figure = |collective: &Collective| {
+            let rest = name.strip_prefix(collective.name()).unwrap_or_default();
+            rest.starts_with("-over-") || rest.starts_with("-builtin")
+        };
+        [README, TIMES, STUDY].contains(&name) || name.ends_with(".svg") && definition.algorithms.keys().any(figure)
+    };
+    // A directory that cannot be read is not there yet, or creating files in it says why.
+    let entries = fs::read_dir(out).into_iter().flatten().flatten();
+    let mut taken: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    taken.retain(|name| ours(name));
+    taken.sort_unstable();
+    match taken.first() {
+        None => Ok(()),
+        Some(name) => Err(Failure::Occupied(format!(
+            "{} holds a study already, or a part of one: {name}; name another directory with --out",
+            out.display()
+        ))),
+    }
+}
+
+fn tell(out: &Path, paragraphs: &[String], figures: usize) -> Result<(), Failure> {
     let mut lines = Vec::new();
-    for paragraph in conclusion {
+    for paragraph in paragraphs {
         lines.extend(screen::wrapped(&paragraph.replace('*', ""), "", ""));
         lines.push(String::new());
     }
     lines.push(paint(Ink::Heading, &format!("Files in {}:", out.display())));
-    for (name, what) in
-        [(README, "the study, with all tables and figures"), (TIMES, "every time"), (STUDY, "all of it for programs")]
-    {
+    let readme = if figures > 0 { "the study, with all tables and figures" } else { "the study, with all tables" };
+    for (name, what) in [(README, readme), (TIMES, "every time"), (STUDY, "all of it for programs")] {
         lines.extend(screen::wrapped(what, &format!("  {name:<11}  "), &" ".repeat(15)));
     }
     screen::print(&lines.join("\n"))
@@ -86,14 +127,15 @@ fn tell(out: &Path, conclusion: &[String]) -> Result<(), Failure> {
 fn measured(args: &StudyArgs, definition: &Definition) -> Result<(RunDir, Manifest), Failure> {
     let wanted = if args.np.is_empty() { &definition.ranks } else { &args.np };
     let mut ranks = wanted.clone();
+    let survey = measure::start(&args.launch, &args.simulate)?.survey;
+    // Before anything is measured: what is wrong with the definition is said with its name.
+    definition.choices(&args.definition, known_release(&survey)?)?;
     if !args.launch.oversubscribes() {
-        let slots = measure::start(&args.launch, &args.simulate)?.survey.slots();
+        let slots = survey.slots();
         ranks.retain(|ranks| *ranks <= slots);
-        if ranks.is_empty() {
-            return Err(Failure::Usage(format!(
-                "there are {slots} slots, too few for any communicator of this study; name smaller ones with --np, or \
-                 try it out with --oversubscribe"
-            )));
+        let beyond = wanted.iter().filter(|ranks| **ranks > slots).min();
+        if let Some(wanted) = beyond.filter(|_| ranks.is_empty() || !args.np.is_empty()) {
+            return Err(RunnerError::TooFewSlots { wanted: *wanted, slots }.into());
         }
         if ranks.len() < wanted.len() {
             say(&format!("communicators of more than {slots} ranks are left out, since there are {slots} slots"));
@@ -119,33 +161,63 @@ fn typed() -> String {
     std::iter::once("collrules".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-fn about<'a>(args: &StudyArgs, definition: &Definition, manifest: &'a Manifest) -> About<'a> {
-    let planned: Vec<Ranks> = manifest.plan.cells.iter().map(|planned| planned.cell.ranks).collect();
+fn about<'a>(
+    args: &StudyArgs,
+    definition: &Definition,
+    manifest: &'a Manifest,
+    scope: &Scope,
+    found: &Study,
+) -> About<'a> {
     // Where none of those that are to be drawn could be measured, the largest that was stands for them.
     let mut over_sizes: Vec<Ranks> =
-        definition.over_sizes.iter().copied().filter(|ranks| planned.contains(ranks)).collect();
+        definition.over_sizes.iter().copied().filter(|ranks| scope.ranks.contains(ranks)).collect();
     if over_sizes.is_empty() && !definition.over_sizes.is_empty() {
-        over_sizes.extend(planned.iter().max());
-    }
-    let missing = definition.ranks.iter().filter(|ranks| !planned.contains(ranks));
-    let missing: Vec<String> = missing.map(ToString::to_string).collect();
-    let mut remarks: Vec<String> = args.note.iter().cloned().collect();
-    if !missing.is_empty() {
-        remarks.push(format!(
-            "The definition also asks for communicators of {} ranks, which were left out: there are {} slots, and more ranks \
-             than slots would show the operating system's scheduler rather than the algorithms.",
-            missing.join(", "),
-            manifest.survey.slots(),
-        ));
+        over_sizes.extend(scope.ranks.iter().max());
     }
     About {
         title: definition.title.clone(),
         question: definition.question.clone(),
         manifest,
-        remarks,
+        remarks: remarks(args, definition, manifest, scope, found),
         command: typed(),
         over_ranks: definition.over_ranks.clone(),
         over_sizes,
         builtin: definition.builtin,
     }
+}
+
+/// What the reader should know beside the numbers: the user's note, and what is missing.
+fn remarks(
+    args: &StudyArgs,
+    definition: &Definition,
+    manifest: &Manifest,
+    scope: &Scope,
+    found: &Study,
+) -> Vec<String> {
+    let mut remarks: Vec<String> = args.note.iter().cloned().collect();
+    let slots = manifest.survey.slots();
+    let missing = definition.ranks.iter().filter(|ranks| !scope.ranks.contains(ranks));
+    let (beyond, others): (Vec<&Ranks>, Vec<&Ranks>) = missing.partition(|ranks| **ranks > slots);
+    let listed = |ranks: &[&Ranks]| ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if !beyond.is_empty() {
+        remarks.push(format!(
+            "The definition also asks for communicators of {} ranks, which were left out: there are {slots} slots, and more \
+             ranks than slots would show the operating system's scheduler rather than the algorithms.",
+            listed(&beyond),
+        ));
+    }
+    if !others.is_empty() {
+        let others = listed(&others);
+        remarks
+            .push(format!("The definition also asks for communicators of {others} ranks, which --np leaves out here."));
+    }
+    let wanted = manifest.plan.cells.iter().map(|planned| planned.cell);
+    let wanted = wanted.filter(|cell| scope.wants(*cell, Candidate::Builtin)).count();
+    if found.cells.len() < wanted {
+        remarks.push(format!(
+            "The run has times for {} of the {wanted} cells that the definition asks for.",
+            found.cells.len()
+        ));
+    }
+    remarks
 }
