@@ -20,10 +20,21 @@ pub(crate) type Pins = BTreeMap<String, String>;
 
 /// Writes the findings, and the rules under this name.
 pub(crate) fn rules(run: &RunDir, findings: &Findings, name: &str) -> Result<(), Failure> {
-    run.write(rundir::FINDINGS, &(serde_json::to_string_pretty(findings)? + "\n"))?;
-    let accepted = |hazard: &_| findings.tree.policy.assumptions.accept(hazard);
-    run.write(name, &emit::classic(&findings.table, &notes(findings, TOOL), accepted)?)?;
+    self::findings(run, findings)?;
+    run.write(name, &rules_text(findings)?)?;
     Ok(())
+}
+
+/// Writes the findings alone.
+pub(crate) fn findings(run: &RunDir, findings: &Findings) -> Result<(), Failure> {
+    run.write(rundir::FINDINGS, &(serde_json::to_string_pretty(findings)? + "\n"))?;
+    Ok(())
+}
+
+/// The rules file of these findings.
+pub(crate) fn rules_text(findings: &Findings) -> Result<String, Failure> {
+    let accepted = |hazard: &_| findings.tree.policy.assumptions.accept(hazard);
+    Ok(emit::classic(&findings.table, &notes(findings, TOOL), accepted)?)
 }
 
 /// Columns of the tree's text file.

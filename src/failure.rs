@@ -32,10 +32,20 @@ pub(crate) enum Failure {
     Incomplete { cause: Box<RunnerError>, samples: usize, cells: usize, planned: usize, kept: String, run: String },
     /// A comparison ended before its time.
     #[error(
-        "{cause}\nThe comparison is not complete: its samples are safe in {kept}, and `collrules validate {rules}` goes on \
-         with it. The rules file stays as it was"
+        "{cause}\nThe comparison is not complete: its samples are safe in {kept}, and `collrules validate {arguments}` goes \
+         on with it. The rules file {}",
+        match original {
+            Some(original) => format!("was repaired after the comparison before; what it was is kept as {}", original.display()),
+            None => "stays as it was".to_owned(),
+        }
     )]
-    Unvalidated { cause: Box<Failure>, kept: String, rules: String },
+    Unvalidated { cause: Box<Failure>, kept: String, arguments: String, original: Option<PathBuf> },
+    /// Something is slower, and nothing can be given back for it.
+    #[error(
+        "{rules} is slower than the builtin in some cells, and giving those back does not change what it says: \
+         it stays as it is. `collrules validate {rules}` names the cells"
+    )]
+    NotRepaired { rules: String },
     /// What comes after measuring failed.
     #[error("{cause}\nAll samples are safe; `collrules tune --resume {run}` does the rest again")]
     Unconcluded { cause: Box<Failure>, run: String },
@@ -164,6 +174,7 @@ impl Failure {
             Self::Runner(_) => Exit::Environment,
             Self::Incomplete { .. } | Self::Unvalidated { .. } => Exit::Incomplete,
             Self::Unproven { .. } => Exit::Unproven,
+            Self::NotRepaired { .. } => Exit::Slower,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use collrules_record::plan::DeployWay;
 use collrules_record::units::Ranks;
+use collrules_runner::validation::MOST_PAIRS;
 
 use super::{Budget, Collectives, Launch, Simulate, Sizes, Timing, collectives, percent, sizes};
 
@@ -30,7 +31,7 @@ pub(crate) struct Validate {
     #[arg(long, value_name = "SIZES", value_parser = sizes)]
     pub(crate) sizes: Option<Sizes>,
     /// Pairs of launches, one without and one with the file; doubtful cells get up to 4 more
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_PAIRS, value_parser = clap::value_parser!(u32).range(2..))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_PAIRS, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_PAIRS)))]
     pub(crate) pairs: u32,
     /// Time for a comparison; each repair is followed by another one. With `none`, each launch goes on until every cell
     /// is precise or has its most rounds

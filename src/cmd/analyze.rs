@@ -6,6 +6,7 @@ use collrules_record::findings::{Criteria, Findings};
 use collrules_record::import::{Format, ImportManifest, ImportReport, Importer};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Seconds;
+use collrules_record::validation::GivenBack;
 use collrules_record::{Manifest, Policy, import};
 use collrules_report::Context;
 use collrules_rules::Release;
@@ -90,7 +91,7 @@ fn analyze_import(
     finish(&target, &findings, &Pins::new(), Context::default(), args.quiet)
 }
 
-/// Decides on what a run directory holds.
+/// Decides on what a run directory holds. What a validation of the run gave back to the builtin stays there.
 pub(super) fn findings_of_run(
     run: &RunDir,
     manifest: &Manifest,
@@ -98,21 +99,22 @@ pub(super) fn findings_of_run(
     criteria: &CriteriaArgs,
     policy: Policy,
 ) -> Result<Findings, Failure> {
-    findings_under(run, manifest, release, criteria.criteria(manifest.survey.clock_step), policy)
+    let given_back = run.validation()?.map(|validation| validation.given_back).unwrap_or_default();
+    findings_under(run, manifest, release, criteria.criteria(manifest.survey.clock_step), policy, &given_back)
 }
 
-/// The same under these criteria. What a validation of the run gave back to the builtin stays there.
+/// The same under these criteria, with this left to the builtin.
 pub(super) fn findings_under(
     run: &RunDir,
     manifest: &Manifest,
     release: Release,
     criteria: Criteria,
     policy: Policy,
+    given_back: &[GivenBack],
 ) -> Result<Findings, Failure> {
     let source_name = run.path().display().to_string();
     let failed = |cause| Failure::Analysis { source_name: source_name.clone(), cause };
-    let given_back = run.validation()?.map(|validation| validation.given_back).unwrap_or_default();
-    let observations = observations_of_run(run, manifest.plan.launches)?.giving_back(given_back.clone());
+    let observations = observations_of_run(run, manifest.plan.launches)?.giving_back(given_back.to_vec());
     let placement = &manifest.plan.placement;
     let (mut findings, freed) =
         collrules_tuner::analyze_among(&observations, placement, release, criteria, policy, &source_name)
@@ -127,7 +129,7 @@ pub(super) fn findings_under(
             manifest.plan.cells.len(),
         ));
     }
-    findings.remarks.extend(remarks::of_validation(&given_back));
+    findings.remarks.extend(remarks::of_validation(given_back));
     findings.remarks.extend(remarks::of_rules(&findings));
     findings.remarks.extend(remarks::of_run(manifest));
     findings.remarks.extend(clock::under_resolution(&findings));

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use collrules_record::Validation;
 use collrules_record::validation::{Outcome, ValidatedCell};
@@ -229,7 +231,137 @@ fn what_cannot_be_compared_is_refused() {
     let rules = file("rules.conf", "1\n7\n1\n0 1\n0 6 0 0\n");
     collrules("validate --simulate --np 64", &rules).exits(4).complains("64");
     collrules("validate --simulate --ops scatter", &rules).exits(2).complains("has no rules for");
-    collrules("validate --simulate --pairs 1", &rules).exits(2);
+    for pairs in ["1", "1001", "4294967295"] {
+        collrules(&format!("validate --simulate --pairs {pairs}"), &rules).exits(2);
+    }
+}
+
+/// A file that loses 4 KiB and less to a pipeline without segments.
+const LOSING: &str = "1\n7\n3\n2 1\n0 0 0 0\n8 2\n0 3 0 0\n524288 8 0 0\n9 1\n0 0 0 0\n";
+
+fn repair_of(rules: &Path, out: &Path) -> Ran {
+    collrules(&format!("validate {} --simulate --simulated-release 4.1 --np 8 --repair --out", rules.display()), out)
+}
+
+/// What was given back is written down beside the findings that it is about, or nowhere.
+#[test]
+fn results_go_where_they_belong() {
+    let scratch = tempfile::tempdir().unwrap();
+    let runs = ["one", "other"].map(|name| scratch.path().join(name));
+    for run in &runs {
+        collrules("tune --simulate=deceptive --np 8 --ops bcast --no-validate --out", run).exits(0);
+        collrules("validate", run).exits(8);
+    }
+    let (one, other) = (runs[0].display(), &runs[1]);
+    let before = fs::read(other.join("validation.json")).unwrap();
+    collrules(&format!("validate {one} --out"), other).exits(6).complains("another rules file");
+    let apart = scratch.path().join("apart");
+    collrules(&format!("validate {one} --repair --out"), &apart).exits(2).complains("leave out --out");
+    assert!(!apart.exists());
+    // Twice into a directory of its own is no other file; and the run itself may be named.
+    for _ in 0..2 {
+        collrules(&format!("validate {one} --out"), &apart).exits(8);
+    }
+    collrules(&format!("validate {} --out", other.display()), &apart).exits(6).complains("another rules file");
+    assert_eq!(fs::read(other.join("validation.json")).unwrap(), before);
+    collrules(&format!("validate {one} --repair --out"), &runs[0]).exits(0);
+    assert!(!validation(&runs[0]).given_back.is_empty());
+}
+
+/// Without samples there is no new decision: nothing claims one, nothing is made up in their place, and with the samples it
+/// is made.
+#[test]
+fn a_repair_that_fails_is_not_claimed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("run");
+    collrules("tune --simulate=deceptive --np 8 --ops bcast --no-validate --out", &out).exits(0);
+    let kept = ["rules.conf", "findings.json"].map(|name| (name, fs::read(out.join(name)).unwrap()));
+    let away = ["samples.csv", "launches.jsonl"].map(|name| (out.join(name), scratch.path().join(name)));
+    for (here, there) in &away {
+        fs::rename(here, there).unwrap();
+    }
+    collrules("validate --repair", &out).exits(3).complains("samples.csv");
+    for (here, _) in &away {
+        assert!(!here.exists(), "{}", here.display());
+    }
+    for (name, content) in &kept {
+        assert_eq!(&fs::read(out.join(name)).unwrap(), content, "{name}");
+    }
+    assert!(!out.join("rules.conf.unproven").exists() && !out.join("rules.conf.before-repair").exists());
+    let claimed = validation(&out);
+    assert!(claimed.given_back.is_empty() && claimed.rounds.iter().all(|round| round.repaired.is_empty()));
+    assert!(claimed.loses());
+    // The comparison alone needs none of them.
+    collrules("validate", &out).exits(8);
+    for (here, there) in &away {
+        fs::rename(there, here).unwrap();
+    }
+    // As after a death between the two writes: what was given back already is not written down twice.
+    collrules("validate --repair", &out).exits(0);
+    let given_back = validation(&out).given_back;
+    for (name, content) in &kept {
+        fs::write(out.join(name), content).unwrap();
+    }
+    collrules("validate --repair", &out).exits(0);
+    let again = validation(&out).given_back;
+    let twice = again.iter().enumerate().any(|(at, range)| again[..at].contains(range));
+    assert!(!twice && again.starts_with(&given_back), "{again:?}");
+    assert_eq!(served(&out, 1 << 20), Choice::BUILTIN);
+}
+
+/// Every original that is repaired is kept; a link stays one, and the bits of its target too.
+#[cfg(unix)]
+#[test]
+fn every_original_is_kept() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let scratch = tempfile::tempdir().unwrap();
+    let site = scratch.path().join("site");
+    fs::create_dir(&site).unwrap();
+    let (target, link) = (site.join("tuned.conf"), scratch.path().join("rules.conf"));
+    symlink(&target, &link).unwrap();
+    // No UTF-8: comments of others may be in Latin-1.
+    let second = [b"# gr\xf6\xdfer\n", LOSING.as_bytes()].concat();
+    for (number, text) in [LOSING.as_bytes(), &second, LOSING.as_bytes()].into_iter().enumerate() {
+        fs::write(&target, text).unwrap();
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
+        let name = if number == 1 { "tuned.conf.before-repair-2" } else { "tuned.conf.before-repair" };
+        let out = scratch.path().join(format!("out{number}"));
+        repair_of(&link, &out).exits(0).complains(name);
+        assert_eq!(fs::read(site.join(name)).unwrap(), text);
+        assert!(link.is_symlink());
+        assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o640);
+        let repaired = fs::read_to_string(&link).unwrap();
+        assert!(repaired.as_bytes() != text && repaired.lines().any(|line| line.ends_with(name)), "{repaired}");
+        assert!(!out.join("rules.conf.unproven").exists());
+    }
+    assert_eq!(fs::read_dir(&site).unwrap().count(), 3);
+    assert_eq!(fs::read(site.join("tuned.conf.before-repair")).unwrap(), LOSING.as_bytes());
+}
+
+/// Interrupted after the first repair: what is said of the file, and the command that goes on, are right.
+#[cfg(unix)]
+#[test]
+fn an_interruption_after_a_repair_says_so() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("run");
+    collrules("tune --simulate=deceptive --np 8 --ops bcast --no-validate --out", &out).exits(0);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_collrules"));
+    command.args(["validate", "--repair", "--json", "--pairs", "30"]).arg(&out);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let second = lines.by_ref().map(Result::unwrap).filter(|line| line.contains(r#""event":"validating""#)).nth(1);
+    assert!(second.is_some());
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    lines.for_each(drop);
+    let ran = Ran::from(child.wait_with_output().unwrap()).exits(5);
+    ran.complains("was repaired after the comparison before; what it was is kept as");
+    let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, named) = said.split_once("and `collrules ").unwrap();
+    let (named, _) = named.split_once('`').unwrap();
+    assert!(named.starts_with("validate --repair "), "{named}");
+    assert!(!validation(&out).given_back.is_empty());
+    assert!(out.join("rules.conf.before-repair").is_file());
 }
 
 /// A chain with segments of 1 KiB takes ten times as long as the builtin from 64 KiB on. That shows although the file is

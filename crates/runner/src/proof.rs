@@ -95,9 +95,9 @@ pub fn prove(
     cells: &[Cell],
 ) -> Result<Proof, RunnerError> {
     let rules = std::path::absolute(rules)?;
-    let text = std::fs::read_to_string(&rules).map_err(|cause| RunnerError::Rules { path: rules.clone(), cause })?;
+    let text = std::fs::read(&rules).map_err(|cause| RunnerError::Rules { path: rules.clone(), cause })?;
     let mut proof = Proof::default();
-    match load(text.as_bytes(), &Behaviour::latest(release)) {
+    match load(&text, &Behaviour::latest(release)) {
         Load::Accepted(file) if file.to_table() == *table => {}
         Load::Accepted(_) => proof.faults.push(Fault::Misread("it reads back as another table".to_owned())),
         Load::Rejected(rejection) => proof.faults.push(Fault::Misread(rejection.to_string())),

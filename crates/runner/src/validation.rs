@@ -28,6 +28,9 @@ const STARTING_SHARE: f64 = 0.5;
 /// Fewer pairs say nothing.
 const LEAST_PAIRS: u32 = 2;
 
+/// More pairs than anybody has the time for; all of them are planned at once, and held in memory.
+pub const MOST_PAIRS: u32 = 1000;
+
 /// Where a range of the file has no end, its calls are made up to this many times its beginning.
 const OPEN_END: u64 = 16;
 
@@ -146,13 +149,13 @@ impl Spending {
 /// there are fewer pairs than wanted.
 pub fn spending(budget: Option<Seconds>, startup: Seconds, pairs: u32) -> Option<Spending> {
     let Some(Seconds(budget)) = budget else {
-        return Some(Spending { pairs: pairs.max(LEAST_PAIRS), launch: None, further: None });
+        return Some(Spending { pairs: pairs.clamp(LEAST_PAIRS, MOST_PAIRS), launch: None, further: None });
     };
-    let affordable = (budget * STARTING_SHARE / (2.0 * startup.0).max(1e-9)).min(f64::from(u32::MAX)) as u32;
+    let affordable = (budget * STARTING_SHARE / (2.0 * startup.0).max(1e-9)).min(f64::from(MOST_PAIRS)) as u32;
     if affordable < LEAST_PAIRS {
         return None;
     }
-    let pairs = pairs.clamp(LEAST_PAIRS, affordable.max(LEAST_PAIRS));
+    let pairs = pairs.clamp(LEAST_PAIRS, affordable);
     let all = 2.0 * f64::from(pairs);
     let launch = (budget * (1.0 - FURTHER_SHARE) - all * startup.0).max(0.0) / all;
     let launches = 2.0 * f64::from(FURTHER_PAIRS);
@@ -232,5 +235,9 @@ mod tests {
         assert_eq!(seconds(spending(Some(Seconds(12.0)), Seconds(1.0), 4)), Some((3, Some(0.5), Some(0.125))));
         assert_eq!(spending(Some(Seconds(6.0)), Seconds(1.0), 4), None);
         assert_eq!(seconds(spending(None, Seconds(1.0), 4)), Some((4, None, None)));
+        for budget in [None, Some(Seconds(1e12))] {
+            let pairs = spending(budget, Seconds(0.0), u32::MAX).map(|it| it.pairs);
+            assert_eq!(pairs, Some(MOST_PAIRS), "all pairs are planned at once");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! One comparison: pairs of launches over all cells, then more pairs for what is doubtful.
 
+use std::path::Path;
 use std::time::Instant;
 
 use collrules_record::manifest::{self, Manifest};
@@ -7,6 +8,7 @@ use collrules_record::plan::{DeployWay, Deployment, Schedule};
 use collrules_record::rundir::{self, RunDir, RunLog};
 use collrules_record::validation::{Criteria, FORMAT, Round};
 use collrules_record::{Cell, Layout, Plan, Seconds, Survey, Validation};
+use collrules_rules::deploy::quoted;
 use collrules_runner::campaign::{self, Policy, Tally};
 use collrules_runner::validation::{FURTHER_LOOKS, FURTHER_PAIRS, Spending, plan, spending};
 use collrules_runner::{Backend, separate};
@@ -36,6 +38,8 @@ pub(super) struct Bench<'a> {
     /// When all comparisons together shall be done.
     pub(super) deadline: Option<Instant>,
     pub(super) seed: u64,
+    /// Whether what is slower is given back.
+    pub(super) repair: bool,
     pub(super) criteria: Criteria,
     /// Whether the user said which cells to compare.
     pub(super) chosen: bool,
@@ -114,8 +118,8 @@ impl Bench<'_> {
     /// The directory of a comparison, new or begun.
     fn begin(&self, home: &RunDir, subject: &Subject) -> Result<Comparison, Failure> {
         let plan = self.plan(subject);
-        let rules = std::fs::read_to_string(&subject.file)
-            .map_err(|cause| Failure::Open { path: subject.file.clone(), cause })?;
+        let rules =
+            std::fs::read(&subject.file).map_err(|cause| Failure::Open { path: subject.file.clone(), cause })?;
         let mut number = 1;
         loop {
             let name = rundir::comparison(number);
@@ -123,7 +127,7 @@ impl Bench<'_> {
             let path = home.file(&name);
             if !path.exists() {
                 let run = RunDir::create(path, &self.manifest(&plan, subject))?;
-                run.write(rundir::RULES, &rules)?;
+                run.write_bytes(rundir::RULES, &rules)?;
                 let log = run.log()?;
                 return Ok(Comparison { run, log, plan, planned: 0 });
             }
@@ -131,7 +135,7 @@ impl Bench<'_> {
             if run.file(rundir::VALIDATION).exists() {
                 continue;
             }
-            let same_file = std::fs::read_to_string(run.file(rundir::RULES)).is_ok_and(|text| text == rules);
+            let same_file = std::fs::read(run.file(rundir::RULES)).is_ok_and(|bytes| bytes == rules);
             let Manifest { plan: begun, survey, .. } = run.manifest()?;
             let same_system = (&survey.version, &survey.hosts) == (&self.survey.version, &self.survey.hosts);
             let same_cells = begun.cells == plan.cells || !self.chosen;
@@ -186,10 +190,8 @@ impl Bench<'_> {
         result.map_err(|cause| Failure::Unvalidated {
             cause: Box::new(cause.into()),
             kept: comparison.run.path().display().to_string(),
-            rules: match (&subject.run, comparison.run.path().parent()) {
-                (None, Some(home)) => format!("{} --out {}", subject.shown, home.display()),
-                _ => subject.shown.clone(),
-            },
+            arguments: arguments(subject, comparison.run.path().parent(), self.repair),
+            original: subject.kept.clone(),
         })
     }
 
@@ -216,4 +218,17 @@ impl Bench<'_> {
             plan: plan.clone(),
         }
     }
+}
+
+/// What makes `collrules validate` go on with a comparison below `home`.
+fn arguments(subject: &Subject, home: Option<&Path>, repair: bool) -> String {
+    let mut words = vec![quoted(&subject.shown)];
+    if repair {
+        words.insert(0, "--repair".to_owned());
+    }
+    // The results of a run go into it without being told.
+    if let Some(home) = home.filter(|home| subject.run.as_ref().is_none_or(|run| run.path() != *home)) {
+        words.push(format!("--out {}", quoted(&home.to_string_lossy())));
+    }
+    words.join(" ")
 }

@@ -5,10 +5,12 @@
 //! | here | the subcommand |
 //! | `subject` | the file, where it comes from, and the cells to compare |
 //! | `comparison` | one comparison: pairs of launches, then more for what is doubtful |
+//! | `kept` | what the file was before it was repaired |
 //! | `rounds` | comparisons and repairs until nothing is slower |
 //! | `tuned` | the same at the end of `tune` |
 
 mod comparison;
+mod kept;
 mod rounds;
 mod subject;
 mod tuned;
@@ -44,10 +46,18 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
     let mut started = measure::start(&args.launch, &args.simulate)?;
     let startup = if args.simulate.simulate.is_some() { Seconds(0.0) } else { Seconds(begin.elapsed().as_secs_f64()) };
     let mut subject = Subject::new(opened, args, &started)?;
+    let elsewhere = |run: &RunDir| args.out.as_ref().is_some_and(|out| !subject::same(out, run.path()));
+    if args.repair && subject.run.as_ref().is_some_and(elsewhere) {
+        return Err(Failure::Usage(format!(
+            "what is repaired in the rules of a run is written down in the run: leave out --out, or repair a copy of {} \
+             under another name",
+            subject.shown,
+        )));
+    }
     let home = subject.home(args.out.as_deref())?;
     // Kept from others as long as this takes.
     let of_run = subject.run.as_ref().filter(|run| subject.manifest.is_some() && run.path() == home.path());
-    let _held = of_run.map(RunDir::log).transpose()?;
+    let _held = of_run.map(RunDir::hold).transpose()?;
     subject.refuse_if_in_force(&started.survey)?;
     started.backend.use_scratch(home.path());
     let spending = spending(args.budget.0, startup, args.pairs).unwrap_or_else(|| {
@@ -78,6 +88,7 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
         budget: args.budget.0,
         deadline: None,
         seed: args.seed,
+        repair: args.repair,
         criteria: Criteria {
             min_difference: args.min_difference,
             error_rate: args.error_rate,
@@ -89,7 +100,7 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
         failures: args.failures,
         reporter: Reporter::quiet(&session),
     };
-    let rounds = Rounds { home: &home, repair: args.repair };
+    let rounds = Rounds { home: &home };
     let validation = rounds.run(&mut bench, &mut subject)?;
     bench.reporter.validated(&home, &validation);
     if let Some(run) = subject.run.as_ref().filter(|run| run.path() == home.path()) {

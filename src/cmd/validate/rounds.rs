@@ -1,60 +1,54 @@
 //! Comparisons and repairs, until nothing is slower or nothing is left to give back.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Cell, Validation};
 use collrules_report::Context;
 use collrules_rules::classic::Notes;
 use collrules_rules::emit::{Target, TargetFormat, write_accepting};
+use collrules_rules::{Release, RuleTable};
 use collrules_runner::proof::{self, Proof};
 use collrules_tuner::repair::{Repair, repair, without};
 
 use super::comparison::Bench;
+use super::kept::Original;
 use super::subject::Subject;
 use crate::cmd::{analyze, served, tune};
 use crate::deliver;
 use crate::failure::Failure;
 use crate::progress::say;
 
-/// How far to go.
+/// Comparisons and repairs of one file.
 pub(super) struct Rounds<'a> {
     /// Where results go.
     pub(super) home: &'a RunDir,
-    /// Whether to give back what is slower.
-    pub(super) repair: bool,
 }
 
 impl Rounds<'_> {
     /// Compares, and repairs if that is wanted; the subject is then what was left behind. What is known is written after
-    /// each comparison.
+    /// each comparison, and what was given back once the repaired file is in place.
     pub(super) fn run(&self, bench: &mut Bench<'_>, subject: &mut Subject) -> Result<Validation, Failure> {
         let mut validation = bench.validation(subject, Vec::new());
         validation.given_back = self.home.validation()?.map(|before| before.given_back).unwrap_or_default();
         loop {
             validation.rounds.push(bench.compare(self.home, subject)?);
             bench.share_the_rest();
-            let Repair { cells, ranges } = self.wanted(bench, subject, &validation);
-            if ranges.is_empty() {
-                self.write(&validation)?;
+            let repair = wanted(bench, subject, &validation);
+            self.write(&validation)?;
+            if repair.ranges.is_empty() {
                 return Ok(validation);
             }
-            say(&format!("{} way to the builtin: {}", counted(cells.len()), named(&cells)));
-            if let Some(round) = validation.rounds.last_mut() {
-                round.repaired = cells;
-            }
-            validation.given_back.extend(ranges.iter().copied());
-            let repaired = without(&subject.table, &ranges);
-            // An analysis of the run reads it.
-            self.write(&validation)?;
-            if subject.run.is_some() && subject.manifest.is_some() {
-                self.analyze_anew(bench, subject, &validation)?;
+            say(&format!("{} way to the builtin: {}", counted(repair.cells.len()), named(&repair.cells)));
+            let claimed = with(&validation, &repair);
+            validation = if subject.run.is_some() && subject.manifest.is_some() {
+                self.analyze_anew(bench, subject, claimed)?
             } else {
-                subject.table = repaired;
-                self.rewrite(bench, subject)?;
+                self.rewrite(bench, subject, claimed, &repair)?
+            };
+            if let Some(kept) = &subject.kept {
+                say(&format!("{} is repaired; what it was is kept as {}", subject.shown, kept.display()));
             }
-            validation.settings = subject.settings();
-            self.write(&validation)?;
             if subject.table.is_empty() {
                 say("nothing is left of the rules: the builtin serves all calls");
                 return Ok(validation);
@@ -62,98 +56,142 @@ impl Rounds<'_> {
         }
     }
 
-    fn wanted(&self, bench: &Bench<'_>, subject: &Subject, validation: &Validation) -> Repair {
-        let Some(round) = validation.last().filter(|_| self.repair) else { return Repair::default() };
-        repair(round, bench.criteria, &subject.table, subject.release, subject.assumptions, &subject.freed())
-    }
-
     fn write(&self, validation: &Validation) -> Result<(), Failure> {
         self.home.write(rundir::VALIDATION, &(serde_json::to_string_pretty(validation)? + "\n"))?;
         Ok(())
     }
 
-    /// Decides on the run's samples anew, with what was given back, and puts all that comes of it in place of what was there, once
-    /// it is proven.
+    /// Decides on the run's samples anew, with what is to be given back, and puts all that comes of it in place of what was
+    /// there, once it is proven.
     fn analyze_anew(
         &self,
         bench: &mut Bench<'_>,
         subject: &mut Subject,
-        validation: &Validation,
-    ) -> Result<(), Failure> {
+        mut claimed: Validation,
+    ) -> Result<Validation, Failure> {
         let (Some(run), Some(manifest), Some(before)) = (&subject.run, &subject.manifest, &subject.findings) else {
-            return Ok(());
+            return Ok(claimed);
         };
-        let findings = analyze::findings_under(run, manifest, subject.release, before.criteria, before.tree.policy)?;
+        let (criteria, policy) = (before.criteria, before.tree.policy);
+        let findings = analyze::findings_under(run, manifest, subject.release, criteria, policy, &claimed.given_back)?;
+        if findings.table == subject.table && findings.pins == subject.needed {
+            return Err(unchanged(subject));
+        }
         let pins = served::pins(&manifest.pins, &findings);
-        deliver::rules(run, &findings, rundir::UNPROVEN)?;
         let cells: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
-        let unproven = run.file(rundir::UNPROVEN);
-        let proof = proof::prove(bench.backend, &unproven, run.path(), &findings.table, subject.release, &cells)?;
-        refuse(&unproven, &proof)?;
-        keep(&subject.file, &run.file(rundir::BEFORE_REPAIR))?;
-        run.rename(rundir::UNPROVEN, rundir::RULES)?;
-        deliver::settings(run, &pins)?;
+        let original = Original::of(&subject.file, subject.kept.as_deref())?;
+        let text = deliver::rules_text(&findings)?;
+        let proof = put_in_place(bench, run, &original, &text, &findings.table, subject.release, &cells)?;
+        subject.pins = pins;
+        claimed.settings = subject.settings();
+        self.write(&claimed)?;
+        deliver::findings(run, &findings)?;
+        deliver::settings(run, &subject.pins)?;
         let context = Context {
             manifest: Some(manifest),
-            switch_on: deliver::switch_on(run, &findings, &pins),
+            switch_on: deliver::switch_on(run, &findings, &subject.pins),
             proof: tune::shown(&findings, &proof, bench.backend.name(), bench.survey),
             tool: deliver::TOOL.to_owned(),
-            validation: Some(validation),
+            validation: Some(&claimed),
         };
         deliver::report(run, &findings, &context)?;
         subject.table = findings.table.clone();
         subject.needed = findings.pins.clone();
-        subject.pins = pins;
         subject.findings = Some(findings);
         subject.proof = Some(proof);
-        Ok(())
+        subject.kept.get_or_insert(original.kept);
+        Ok(claimed)
     }
 
     /// Writes a file of others anew, in place of itself, once that is proven.
-    fn rewrite(&self, bench: &mut Bench<'_>, subject: &Subject) -> Result<(), Failure> {
-        let before = std::fs::read_to_string(&subject.file)
-            .map_err(|cause| Failure::Open { path: subject.file.clone(), cause })?;
-        let text = in_format_of(&before, subject)?;
-        let unproven = self.home.write(rundir::UNPROVEN, &text)?;
-        let proof =
-            proof::prove(bench.backend, &unproven, self.home.path(), &subject.table, subject.release, &subject.cells)?;
-        refuse(&unproven, &proof)?;
-        keep(&subject.file, &beside(&subject.file))?;
-        let written = rundir::replace(&subject.file, &text);
-        written.map_err(|cause| Failure::Write { path: subject.file.clone(), cause })?;
-        // The proven text is in place: what held it until then is not needed any more.
-        let _ = std::fs::remove_file(&unproven);
-        Ok(())
+    fn rewrite(
+        &self,
+        bench: &mut Bench<'_>,
+        subject: &mut Subject,
+        claimed: Validation,
+        repair: &Repair,
+    ) -> Result<Validation, Failure> {
+        let table = without(&subject.table, &repair.ranges);
+        if table == subject.table {
+            return Err(unchanged(subject));
+        }
+        let before =
+            std::fs::read(&subject.file).map_err(|cause| Failure::Open { path: subject.file.clone(), cause })?;
+        let original = Original::of(&subject.file, subject.kept.as_deref())?;
+        let text = in_format_of(&before, &table, subject, &original)?;
+        put_in_place(bench, self.home, &original, &text, &table, subject.release, &subject.cells)?;
+        subject.table = table;
+        subject.kept.get_or_insert(original.kept);
+        self.write(&claimed)?;
+        Ok(claimed)
     }
 }
 
+fn wanted(bench: &Bench<'_>, subject: &Subject, validation: &Validation) -> Repair {
+    let Some(round) = validation.last().filter(|_| bench.repair) else { return Repair::default() };
+    repair(round, bench.criteria, &subject.table, subject.release, subject.assumptions, &subject.freed())
+}
+
+/// What is true once the repair is in place.
+fn with(validation: &Validation, repair: &Repair) -> Validation {
+    let mut claimed = validation.clone();
+    if let Some(round) = claimed.rounds.last_mut() {
+        round.repaired = repair.cells.clone();
+    }
+    for range in &repair.ranges {
+        if !claimed.given_back.contains(range) {
+            claimed.given_back.push(*range);
+        }
+    }
+    claimed
+}
+
+/// Another comparison would show the same, and so on without end.
+fn unchanged(subject: &Subject) -> Failure {
+    Failure::NotRepaired { rules: subject.shown.clone() }
+}
+
+/// Shows in `directory` that a text is obeyed, keeps the original, and puts the text in its place. Only a text that is not
+/// obeyed stays there, to be looked at.
+fn put_in_place(
+    bench: &mut Bench<'_>,
+    directory: &RunDir,
+    original: &Original,
+    text: &str,
+    table: &RuleTable,
+    release: Release,
+    cells: &[Cell],
+) -> Result<Proof, Failure> {
+    let unproven = directory.write(rundir::UNPROVEN, text)?;
+    let placed = proof::prove(bench.backend, &unproven, directory.path(), table, release, cells)
+        .map_err(Failure::from)
+        .and_then(|proof| {
+            refuse(&unproven, &proof)?;
+            original.keep()?;
+            let written = rundir::replace(&original.file, text);
+            written.map_err(|cause| Failure::Write { path: original.file.clone(), cause })?;
+            Ok(proof)
+        });
+    if !matches!(placed, Err(Failure::Unproven { .. })) {
+        let _ = std::fs::remove_file(&unproven);
+    }
+    placed
+}
+
 /// The table in the format that the file had.
-fn in_format_of(before: &str, subject: &Subject) -> Result<String, Failure> {
-    let format = match before.trim_start().chars().next() {
-        Some('{') => TargetFormat::Json,
-        _ if before.starts_with("rule-file-version-") => TargetFormat::V2,
+fn in_format_of(before: &[u8], table: &RuleTable, subject: &Subject, original: &Original) -> Result<String, Failure> {
+    let format = match before.trim_ascii_start().first() {
+        Some(b'{') => TargetFormat::Json,
+        _ if before.starts_with(b"rule-file-version-") => TargetFormat::V2,
         _ => TargetFormat::Classic,
     };
     let header = vec![
         format!("{}: {} without what was slower than the builtin", deliver::TOOL, subject.shown),
-        format!("under Open MPI {}; the file as it was is beside it.", subject.version),
+        format!("under Open MPI {}; the file as it was is beside it:", subject.version),
+        original.name(),
     ];
     // Hazards of the file are its author's.
-    Ok(write_accepting(&subject.table, &Notes { header, ..Notes::default() }, &Target::all(format), |_| true)?)
-}
-
-fn beside(file: &Path) -> PathBuf {
-    let mut name = file.file_name().unwrap_or_default().to_owned();
-    name.push(".before-repair");
-    file.with_file_name(name)
-}
-
-/// Keeps the file as it was before the first repair.
-fn keep(file: &Path, kept: &Path) -> Result<(), Failure> {
-    if kept.exists() {
-        return Ok(());
-    }
-    std::fs::copy(file, kept).map(drop).map_err(|cause| Failure::Write { path: kept.to_owned(), cause })
+    Ok(write_accepting(table, &Notes { header, ..Notes::default() }, &Target::all(format), |_| true)?)
 }
 
 fn refuse(file: &Path, proof: &Proof) -> Result<(), Failure> {

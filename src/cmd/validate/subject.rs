@@ -98,6 +98,8 @@ pub(super) struct Subject {
     pub(super) findings: Option<Findings>,
     /// That of the last repair.
     pub(super) proof: Option<Proof>,
+    /// Where the file is kept as it was before the first repair of this session; none where nothing was repaired.
+    pub(super) kept: Option<PathBuf>,
 }
 
 impl Subject {
@@ -140,6 +142,7 @@ impl Subject {
             manifest: None,
             findings: None,
             proof: None,
+            kept: None,
         }
     }
 
@@ -269,17 +272,37 @@ impl Subject {
 
     /// Where results go: the run, or a directory of their own.
     pub(super) fn home(&self, out: Option<&Path>) -> Result<RunDir, Failure> {
-        if let (None, Some(run)) = (out, &self.run) {
+        if let Some(run) = self.run.as_ref().filter(|run| out.is_none_or(|out| same(out, run.path()))) {
             return Ok(run.clone());
         }
         let out =
             out.map_or_else(|| PathBuf::from(format!("collrules-validation-{}", manifest::stamp())), Path::to_owned);
         // One that was begun with is gone on with.
-        if out.join(rundir::comparison(1)).exists() {
-            Ok(RunDir::derived(out)?)
-        } else {
-            Ok(RunDir::prepare_derived(out)?)
+        if !out.join(rundir::comparison(1)).exists() {
+            return Ok(RunDir::prepare_derived(out)?);
         }
+        let home = RunDir::derived(out)?;
+        if [rundir::MANIFEST, rundir::FINDINGS, rundir::RULES].iter().any(|name| home.file(name).exists())
+            || !self.was_compared_in(&home)
+        {
+            return Err(Failure::Occupied(format!(
+                "{} holds validations of another rules file than {}; choose another --out",
+                home.path().display(),
+                self.shown,
+            )));
+        }
+        Ok(home)
+    }
+
+    /// Whether all comparisons of a directory are about this file, as it is or as it was.
+    fn was_compared_in(&self, home: &RunDir) -> bool {
+        let paths = (1..).map(|number| home.file(&rundir::comparison(number))).take_while(|path| path.exists());
+        let manifests = paths.map(|path| RunDir::open(path).and_then(|run| run.manifest()));
+        // One without a manifest was cut short before it began.
+        manifests.filter_map(Result::ok).all(|manifest| {
+            let deployment = manifest.plan.deployment.as_ref();
+            deployment.and_then(Deployment::rules).is_some_and(|file| same(Path::new(file), &self.file))
+        })
     }
 
     /// Refuses to compare a file with itself.
@@ -303,4 +326,10 @@ impl Subject {
              to compare it with; switch it off there for the comparison",
         )))
     }
+}
+
+/// Whether two paths lead to the same place.
+pub(super) fn same(one: &Path, other: &Path) -> bool {
+    let resolved = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+    matches!((resolved(one), resolved(other)), (Ok(one), Ok(other)) if one == other)
 }

@@ -72,6 +72,7 @@ pub(in crate::cmd) fn run(measured: &mut Measured, findings: &Findings) -> Resul
         budget: share.map(|share| Seconds(share.0 * FIRST)),
         deadline,
         seed: options.seed,
+        repair: true,
         criteria: Criteria {
             min_difference: options.criteria.min_gain,
             error_rate: options.criteria.error_rate,
@@ -83,7 +84,7 @@ pub(in crate::cmd) fn run(measured: &mut Measured, findings: &Findings) -> Resul
         failures: options.session.failures,
         reporter: Reporter::quiet(&options.session),
     };
-    let validation = Rounds { home: &home, repair: true }.run(&mut bench, &mut subject)?;
+    let validation = Rounds { home: &home }.run(&mut bench, &mut subject)?;
     bench.reporter.validated(&home, &validation);
     Ok(Some(Validated { validation, repaired: subject.findings.zip(subject.proof) }))
 }

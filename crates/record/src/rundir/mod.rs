@@ -3,6 +3,7 @@
 mod clock;
 mod error;
 mod journal;
+mod lock;
 mod log;
 mod samples;
 #[cfg(test)]
@@ -10,7 +11,7 @@ mod tests;
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -21,6 +22,7 @@ use crate::validation::{self, Validation};
 
 pub use error::RunDirError;
 pub use journal::Entry;
+pub use lock::Held;
 pub use log::RunLog;
 pub use samples::{SampleWriter, SamplesText};
 
@@ -113,7 +115,7 @@ impl RunDir {
         let failed =
             |name: &str, cause: io::Error| RunDirError::Write { path: run.file(name), cause: cause_of(&cause) };
         let text = serde_json::to_string_pretty(manifest).map_err(|error| failed(MANIFEST, error.into()))? + "\n";
-        let written = whole_file(&run.path, &text).map_err(|cause| failed(MANIFEST, cause))?;
+        let written = whole_file(&run.path, text.as_bytes()).map_err(|cause| failed(MANIFEST, cause))?;
         // Two campaigns may start at the same moment; then only one gets the directory.
         written.persist_noclobber(run.file(MANIFEST)).map_err(|error| match error.error.kind() {
             io::ErrorKind::AlreadyExists => run.occupied(vec![MANIFEST]),
@@ -176,7 +178,7 @@ impl RunDir {
             return Err(run.occupied(found));
         }
         // Whatever hinders writing is better known before measuring than after.
-        whole_file(&run.path, "")
+        whole_file(&run.path, b"")
             .map_err(|cause| RunDirError::Create { path: run.path.clone(), cause: cause_of(&cause) })?;
         Ok(run)
     }
@@ -303,8 +305,13 @@ impl RunDir {
 
     /// Writes a derived file, or replaces it, whole or not at all.
     pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, RunDirError> {
+        self.write_bytes(name, text.as_bytes())
+    }
+
+    /// The same with what may be no text.
+    pub fn write_bytes(&self, name: &str, content: &[u8]) -> Result<PathBuf, RunDirError> {
         let path = self.file(name);
-        match whole_file(&self.path, text).and_then(|written| Ok(written.persist(&path)?)) {
+        match whole_file(&self.path, content).and_then(|written| Ok(written.persist(&path)?)) {
             Ok(_) => Ok(path),
             Err(cause) => Err(RunDirError::Write { path, cause: cause_of(&cause) }),
         }
@@ -337,10 +344,17 @@ impl RunDir {
     }
 }
 
-/// Puts a file in place of another one outside of run directories, whole or not at all.
+/// Puts a text in place of what a file holds, whole or not at all. Where the file is a link, what it leads to gets the
+/// text. Its permission bits stay, and so does its owner where the system allows it.
 pub fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    whole_file(directory, text)?.persist(path)?;
+    let target = fs::canonicalize(path)?;
+    let before = fs::metadata(&target)?;
+    let directory = target.parent().unwrap_or(Path::new("/"));
+    let written = whole_file(directory, text.as_bytes())?;
+    // Only root may give files away; others own what they replace, or take it over with the directory's permission.
+    let _ = fchown(written.as_file(), Some(before.uid()), Some(before.gid()));
+    written.as_file().set_permissions(Permissions::from_mode(before.mode() & 0o7777))?;
+    written.persist(&target)?;
     Ok(())
 }
 
@@ -348,12 +362,12 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
 const TEMPORARY: &str = ".collrules-";
 
 /// A complete file in a directory that has no name of its own yet.
-fn whole_file(directory: &Path, text: &str) -> io::Result<tempfile::NamedTempFile> {
+fn whole_file(directory: &Path, content: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     // Others read these files too, on a cluster everybody: what the umask allows, not the private mode of a
     // temporary file.
     let mode = Permissions::from_mode(0o666);
     let mut file = tempfile::Builder::new().prefix(TEMPORARY).permissions(mode).tempfile_in(directory)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(content)?;
     file.as_file().sync_all()?;
     Ok(file)
 }

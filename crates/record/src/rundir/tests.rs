@@ -262,3 +262,35 @@ fn the_absolute_path_starts_at_the_root() {
     let relative = RunDir::at(PathBuf::from("./out")).expect("needs not exist");
     assert_eq!((relative.path(), relative.absolute()), (Path::new("./out"), here.join("out").as_path()));
 }
+
+#[test]
+fn a_run_is_held_without_a_trace() {
+    let (_scratch, run) = new_run();
+    let held = run.hold().expect("nobody has it");
+    assert!(matches!(run.hold(), Err(RunDirError::Busy { .. })));
+    assert!(matches!(run.log(), Err(RunDirError::Busy { .. })), "it is the lock of those who measure");
+    drop(held);
+    let log = run.log().expect("is free again");
+    assert!(matches!(run.hold(), Err(RunDirError::Busy { .. })));
+    drop(log);
+    for name in [SAMPLES, LAUNCHES] {
+        fs::remove_file(run.file(name)).expect("removes");
+    }
+    let _held = run.hold().expect("the manifest is there");
+    assert!(matches!(run.hold(), Err(RunDirError::Busy { .. })));
+    assert!(!run.file(SAMPLES).exists() && !run.file(LAUNCHES).exists());
+}
+
+#[test]
+fn what_is_replaced_stays_where_and_as_open_as_it_was() {
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let (file, link) = (scratch.path().join("file"), scratch.path().join("link"));
+    fs::write(&file, "before").expect("writes");
+    fs::set_permissions(&file, Permissions::from_mode(0o604)).expect("sets");
+    std::os::unix::fs::symlink("file", &link).expect("links");
+    replace(&link, "after").expect("replaces");
+    assert_eq!(fs::read_to_string(&file).expect("reads"), "after");
+    assert!(link.is_symlink());
+    assert_eq!(fs::metadata(&file).expect("is there").mode() & 0o7777, 0o604);
+    assert_eq!(fs::read_dir(scratch.path()).expect("lists").count(), 2);
+}
