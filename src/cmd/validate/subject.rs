@@ -98,7 +98,7 @@ pub(super) struct Subject {
     pub(super) findings: Option<Findings>,
     /// That of the last repair.
     pub(super) proof: Option<Proof>,
-    /// Where the file is kept as it was before the first repair of this session; none where nothing was repaired.
+    /// Where the file is kept as it was before the first repair by this command; none where nothing was repaired.
     pub(super) kept: Option<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! What is done, and what the next launch has to do. The same whether it was done in this session or an earlier one.
+//! What is done, and what the next launch has to do. The same whether it was done now or by an earlier command.
 
 use std::collections::{BTreeMap, BTreeSet};
 
