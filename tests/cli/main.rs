@@ -11,6 +11,7 @@ mod examples;
 mod files;
 mod import;
 mod large;
+mod old_run;
 mod output;
 mod page;
 mod replay;
