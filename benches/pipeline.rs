@@ -6,8 +6,8 @@ use std::fmt::Write;
 use std::hint::black_box;
 
 use collrules_record::findings::Criteria;
-use collrules_record::import::Timing;
 use collrules_record::sample::COLUMNS;
+use collrules_record::sample::TableTiming;
 use collrules_record::{Bytes, Candidate, Cell, Seconds};
 use collrules_rules::behaviour::Behaviour;
 use collrules_rules::call::Distribution;
@@ -126,7 +126,13 @@ fn single_values(criterion: &mut Criterion) {
             for id in 0..8 {
                 let cell = Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(1000 * bytes + 1) };
                 let time = Seconds(1e-5 * (1.0 + f64::from((id * 31 + ranks * 17) % 101 + bytes as u32) / 200.0));
-                timings.push(Timing { line: 2, cell, candidate: Candidate::of(Choice::plain(id)), launch: 0, time });
+                timings.push(TableTiming {
+                    line: 2,
+                    cell,
+                    candidate: Candidate::of(Choice::plain(id)),
+                    launch: 0,
+                    time,
+                });
             }
         }
     }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use collrules_record::findings::Findings;
-use collrules_record::manifest::FormatVersion;
 use collrules_record::rundir::{self, RunDir};
 use collrules_report::notes::notes;
 use collrules_report::{Context, markdown, page, tree};
@@ -20,14 +19,8 @@ pub(crate) type Pins = BTreeMap<String, String>;
 
 /// Writes the findings, and the rules under this name.
 pub(crate) fn rules(run: &RunDir, findings: &Findings, name: &str) -> Result<(), Failure> {
-    self::findings(run, findings)?;
+    run.write_findings(findings)?;
     run.write(name, &rules_text(findings)?)?;
-    Ok(())
-}
-
-/// Writes the findings alone.
-pub(crate) fn findings(run: &RunDir, findings: &Findings) -> Result<(), Failure> {
-    run.write(rundir::FINDINGS, &(serde_json::to_string_pretty(findings)? + "\n"))?;
     Ok(())
 }
 
@@ -96,22 +89,11 @@ pub(crate) fn switch_on(run: &RunDir, findings: &Findings, pins: &Pins) -> Vec<S
 
 /// Writes the report and the decision tree.
 pub(crate) fn report(run: &RunDir, findings: &Findings, context: &Context<'_>) -> Result<(), Failure> {
-    let proof = Proof { format: PROOF_FORMAT, shown: context.proof.clone() };
-    run.write(rundir::PROOF, &(serde_json::to_string_pretty(&proof)? + "\n"))?;
+    run.write_proof(&context.proof)?;
     run.write(rundir::REPORT, &markdown::report(findings, context))?;
     run.write(rundir::PAGE, &page::page(findings, context))?;
     tree(run, findings)
 }
-
-/// What was shown about the rules, so that a report can be written again: `proof.json`.
-#[derive(serde::Serialize, serde::Deserialize)]
-pub(crate) struct Proof {
-    format: FormatVersion,
-    /// Whole sentences.
-    pub(crate) shown: Vec<String>,
-}
-
-const PROOF_FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
 fn rules_path(run: &RunDir) -> String {
     run.absolute().join(rundir::RULES).to_string_lossy().into_owned()

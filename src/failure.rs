@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use collrules_record::import::ImportError;
+use collrules_import::ImportError;
 use collrules_record::rundir::RunDirError;
 use collrules_report::plain;
 use collrules_rules::classic::EmitError;
@@ -71,9 +71,6 @@ pub(crate) enum Failure {
     /// An input cannot be opened.
     #[error("cannot open {}: {cause}", path.display())]
     Open { path: PathBuf, cause: std::io::Error },
-    /// A file that does not hold findings.
-    #[error("{} does not hold findings of this version: {cause}", path.display())]
-    BadFindings { path: PathBuf, cause: serde_json::Error },
     /// Findings of a version that made no tree.
     #[error("{} holds no decision tree; `collrules analyze` makes one from the run or the table", path.display())]
     NoTree { path: PathBuf },
@@ -145,7 +142,6 @@ impl Failure {
         match self {
             Self::Usage(_) | Self::Runner(RunnerError::BadArguments(_) | RunnerError::EmptyGrid(_)) => Exit::Usage,
             Self::Import { .. }
-            | Self::BadFindings { .. }
             | Self::NoTree { .. }
             | Self::NotImported { .. }
             | Self::Input(_)
@@ -185,8 +181,7 @@ fn is_input(error: &RunDirError) -> bool {
         RunDirError::NotARun { .. }
         | RunDirError::Imported { .. }
         | RunDirError::Read { .. }
-        | RunDirError::BadManifest { .. }
-        | RunDirError::BadSamples { .. }
+        | RunDirError::Damaged { .. }
         | RunDirError::NotResumable { .. }
         | RunDirError::Format { .. } => true,
         RunDirError::Occupied { .. }

@@ -17,8 +17,8 @@ mod verify;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use collrules_record::CandidateName;
 use collrules_record::Layout;
-use collrules_record::import::Algorithm;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_rules::emit::TargetFormat;
 use collrules_rules::{Behaviour, Collective, Distribution, Release};
@@ -130,7 +130,7 @@ pub(crate) struct Tune {
     /// Try these algorithms only, beside the builtin, and vary none of their parameters: COLLECTIVE:ALGORITHM by name or
     /// number, or as a candidate such as bcast:tuned:2/4/0/0. Collectives that are not named keep all
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = only)]
-    pub(crate) only: Vec<(Collective, Algorithm)>,
+    pub(crate) only: Vec<(Collective, CandidateName)>,
     /// Time every candidate to the end in every launch, however slow
     #[arg(long)]
     pub(crate) keep_slow: bool,
@@ -443,11 +443,11 @@ pub(crate) fn sizes(text: &str) -> Result<Sizes, String> {
     Ok(Sizes(sizes))
 }
 
-fn only(text: &str) -> Result<(Collective, Algorithm), String> {
+fn only(text: &str) -> Result<(Collective, CandidateName), String> {
     let (collective, algorithm) = text
         .split_once(':')
         .ok_or_else(|| format!("`{text}` names no algorithm of a collective, such as bcast:binomial or barrier:3"))?;
-    Ok((collective.trim().parse().map_err(|error| format!("{error}"))?, Algorithm::read(algorithm.trim())))
+    Ok((collective.trim().parse().map_err(|error| format!("{error}"))?, CandidateName::read(algorithm.trim())))
 }
 
 fn percent(text: &str) -> Result<f64, String> {

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use collrules_import::{Format, ImportManifest, ImportReport, Importer};
 use collrules_record::findings::{Criteria, Findings};
-use collrules_record::import::{Format, ImportManifest, ImportReport, Importer};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Seconds;
 use collrules_record::validation::GivenBack;
-use collrules_record::{Manifest, Policy, import};
+use collrules_record::{Manifest, Policy};
 use collrules_report::Context;
 use collrules_rules::Release;
 use collrules_runner::grid::known_release;
@@ -31,7 +31,7 @@ fn analyze_run(args: &Analyze) -> Result<(), Failure> {
         return Err(Failure::Usage("--frontier is for tables; it does not read runs yet".to_owned()));
     }
     let run = RunDir::open(&args.input)?;
-    if let Some((manifest, report)) = run.imported()? {
+    if let Some((manifest, report)) = collrules_import::open(&run)? {
         return analyze_import(args, run, &manifest, &report);
     }
     let manifest = run.manifest()?;
@@ -85,7 +85,7 @@ fn analyze_import(
     let mut findings =
         collrules_tuner::analyze_under(&observations, manifest.release, criteria, args.policy.policy(), &source_name)
             .map_err(failed)?;
-    findings.remarks.extend(import::remarks(&report.findings));
+    findings.remarks.extend(collrules_import::remarks(&report.findings));
     findings.remarks.extend(remarks::of_rules(&findings));
     let target = target(args, run)?;
     finish(&target, &findings, &Pins::new(), Context::default(), args.quiet)
@@ -151,7 +151,8 @@ fn analyze_table(args: &Analyze) -> Result<(), Failure> {
         return Err(Failure::Usage("a table needs a directory for what is made of it: --out DIR".to_owned()));
     }
     let release = args.release.unwrap_or(TABLE_RELEASE);
-    let bytes = std::fs::read(&args.input).map_err(|cause| Failure::Open { path: args.input.clone(), cause })?;
+    let bytes =
+        collrules_import::read_file(&args.input).map_err(|cause| Failure::Open { path: args.input.clone(), cause })?;
     if let Some(format @ (Format::Osu | Format::Imb | Format::Reprompi | Format::Detail | Format::Best)) =
         Importer::format(&bytes)
     {
@@ -160,8 +161,8 @@ fn analyze_table(args: &Analyze) -> Result<(), Failure> {
             args.input.display(),
         )));
     }
-    let table =
-        import::timing_table(&*bytes, release).map_err(|cause| Failure::Import { path: args.input.clone(), cause })?;
+    let table = collrules_import::timing_table(&*bytes, release)
+        .map_err(|cause| Failure::Import { path: args.input.clone(), cause })?;
     for problem in &table.problems {
         say(&format!("{}: {problem}; left out", args.input.display()));
     }
@@ -176,7 +177,7 @@ fn analyze_table(args: &Analyze) -> Result<(), Failure> {
     if !table.problems.is_empty() {
         findings.remarks.push(format!("{} rows of the table were left out.", table.problems.len()));
     }
-    findings.remarks.extend(import::suspicions(&source_name, &bytes, release));
+    findings.remarks.extend(collrules_import::suspicions(&source_name, &bytes, release));
     findings.remarks.extend(remarks::of_rules(&findings));
     let run = RunDir::prepare_derived(out)?;
     if args.frontier {

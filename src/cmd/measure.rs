@@ -135,8 +135,7 @@ pub(super) fn start(launch: &Launch, simulate: &Simulate) -> Result<Started, Run
 fn find_served(started: &mut Started, run: &RunDir, manifest: &mut Manifest) -> Result<(), Failure> {
     let Started { backend, survey, release, .. } = started;
     served::find(backend.as_mut(), run, &mut manifest.plan, survey, *release)?;
-    run.write(rundir::MANIFEST, &(serde_json::to_string_pretty(manifest)? + "\n"))?;
-    Ok(())
+    Ok(run.write_manifest(manifest)?)
 }
 
 fn manifest(args: &Tune, backend: &dyn Backend, survey: &Survey, plan: &Plan, pins: &Pins) -> Manifest {

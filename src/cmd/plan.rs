@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use collrules_record::import::Algorithm;
+use collrules_record::CandidateName;
 use collrules_record::plan::Schedule;
 use collrules_record::units::Seconds;
 use collrules_record::{Plan, Survey};
@@ -74,7 +74,7 @@ fn schedule(args: &Tune, survey: Duration) -> Schedule {
 }
 
 fn grid(args: &Tune) -> Grid {
-    let mut only: BTreeMap<Collective, Vec<Algorithm>> = BTreeMap::new();
+    let mut only: BTreeMap<Collective, Vec<CandidateName>> = BTreeMap::new();
     for (collective, algorithm) in &args.only {
         only.entry(*collective).or_default().push(algorithm.clone());
     }

@@ -32,10 +32,8 @@ pub(super) fn rounds(measured: &mut Measured, mut findings: Findings) -> Result<
     let wanted = Refinement { width: args.refine.refine_width, ranks: args.refine.refine_np, ..Refinement::default() };
     let mut first = planned_launches(&measured.manifest.plan);
     for round in 1..=args.refine.refine {
-        let path = measured.run.file(&rundir::refinement(round));
-        let plan = if path.exists() {
-            let text = std::fs::read_to_string(&path).map_err(|cause| Failure::Open { path: path.clone(), cause })?;
-            serde_json::from_str(&text)?
+        let plan = if let Some(begun) = measured.run.refinement(round)? {
+            begun
         } else {
             let proposals = refine(&findings, wanted);
             if proposals.is_empty() {
@@ -49,7 +47,7 @@ pub(super) fn rounds(measured: &mut Measured, mut findings: Findings) -> Result<
             ));
             let cells = proposals.into_iter().map(|proposal| proposal.plan).collect();
             let plan = plan(&measured.manifest.plan, cells, &args, round);
-            measured.run.write(&rundir::refinement(round), &(serde_json::to_string_pretty(&plan)? + "\n"))?;
+            measured.run.write_refinement(round, &plan)?;
             plan
         };
         measure(measured, &plan, first)?;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
@@ -13,7 +13,7 @@ use collrules_tuner::compare::{Run, compare};
 
 use super::served;
 use crate::args::{Report, ReportFormat};
-use crate::deliver::{self, Pins, Proof};
+use crate::deliver::{self, Pins};
 use crate::failure::Failure;
 use crate::screen::{self, wrapped};
 
@@ -75,17 +75,15 @@ fn put(args: &Report, text: &str) -> Result<(), Failure> {
 impl Source {
     fn read(input: &Path) -> Result<Self, Failure> {
         let path = if input.is_dir() { input.join(rundir::FINDINGS) } else { input.to_owned() };
-        let text = fs::read_to_string(&path).map_err(|cause| Failure::Open { path: path.clone(), cause })?;
-        let findings =
-            serde_json::from_str(&text).map_err(|cause| Failure::BadFindings { path: path.clone(), cause })?;
+        let findings = rundir::read_findings(&path)?;
         // The directory of a table's findings has no manifest, and that of an import has another one.
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let run = RunDir::open(directory).ok();
-        let imported = run.as_ref().map(RunDir::imported).transpose()?.flatten().is_some();
+        let imported = run.as_ref().map(RunDir::is_imported).transpose()?.unwrap_or_default();
         let manifest = run.as_ref().filter(|_| !imported).map(RunDir::manifest).transpose()?;
         let directory = RunDir::derived(directory)?;
-        let validation = optional(&directory.file(rundir::VALIDATION))?;
-        let proof = optional::<Proof>(&directory.file(rundir::PROOF))?.map_or_else(Vec::new, |proof| proof.shown);
+        let validation = directory.validation()?;
+        let proof = directory.proof()?.map_or_else(Vec::new, |proof| proof.shown);
         Ok(Self { findings, directory, manifest, validation, proof })
     }
 
@@ -145,17 +143,5 @@ impl Source {
             lines.extend(findings.remarks.iter().flat_map(|remark| wrapped(&plain::line(remark), "  - ", "    ")));
         }
         lines.join("\n") + "\n"
-    }
-}
-
-/// What a file holds, if there is one.
-fn optional<T: serde::de::DeserializeOwned>(path: &PathBuf) -> Result<Option<T>, Failure> {
-    match fs::read_to_string(path) {
-        Ok(text) => {
-            let bad = |cause| Failure::BadFindings { path: path.clone(), cause };
-            serde_json::from_str(&text).map(Some).map_err(bad)
-        }
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(cause) => Err(Failure::Open { path: path.clone(), cause }),
     }
 }

@@ -1,6 +1,5 @@
 //! `collrules tree`: the decision tree of findings that were made before.
 
-use collrules_record::findings::Findings;
 use collrules_record::rundir;
 use collrules_report::tree;
 
@@ -11,9 +10,7 @@ use crate::screen;
 
 pub(crate) fn run(args: &Tree) -> Result<(), Failure> {
     let path = if args.input.is_dir() { args.input.join(rundir::FINDINGS) } else { args.input.clone() };
-    let text = std::fs::read_to_string(&path).map_err(|cause| Failure::Open { path: path.clone(), cause })?;
-    let findings: Findings =
-        serde_json::from_str(&text).map_err(|cause| Failure::BadFindings { path: path.clone(), cause })?;
+    let findings = rundir::read_findings(&path)?;
     if findings.tree.collectives.is_empty() {
         // Format 1.0 had no tree.
         return Err(Failure::NoTree { path });

@@ -94,9 +94,7 @@ fn decide(measured: &mut Measured) -> Result<Exit, Failure> {
 fn compared_before(run: &RunDir, findings: &Findings) -> Result<Option<Validation>, Failure> {
     let Some(validation) = run.validation()?.filter(|validation| validation.last().is_some()) else { return Ok(None) };
     // Findings that cannot be read are written anew, and so is what goes with them.
-    let before = std::fs::read_to_string(run.file(rundir::FINDINGS)).ok();
-    let before: Option<Findings> = before.and_then(|text| serde_json::from_str(&text).ok());
-    let same = before.is_some_and(|before| before.table == findings.table && before.pins == findings.pins);
+    let same = run.findings().is_ok_and(|before| before.table == findings.table && before.pins == findings.pins);
     if same {
         say(&format!(
             "the rules are those that were compared before; `collrules validate {}` compares them once more",

@@ -19,6 +19,9 @@ pub struct FormatVersion {
 /// The format that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
+/// What `backend` says in the manifest of an imported run.
+pub const IMPORTED: &str = "import";
+
 /// Everything about a run that its samples do not say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {

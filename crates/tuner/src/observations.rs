@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Cursor;
+use std::path::Path;
 use std::sync::Arc;
 
 use collrules_record::findings::Statistic;
-use collrules_record::import::Timing as TableTiming;
-use collrules_record::sample::{COLUMNS, Ended};
+use collrules_record::rundir::check_head;
+use collrules_record::sample::{COLUMNS, Ended, TableTiming};
 use collrules_record::validation::GivenBack;
 use collrules_record::{Bytes, Candidate, Cell, Component, Ranks};
 use collrules_rules::Collective;
@@ -52,7 +53,7 @@ impl Observations {
             Statistic::RankAverage => "mean_s",
             Statistic::RankMaximum | Statistic::SlowestRankSummary => "max_s",
         };
-        check_format(text)?;
+        check_head(Path::new("samples.csv"), text)?;
         let rows = read_rows(text, time)?;
         let ended = rows.column("ended")?.is_not_null();
         let ends = ends(&rows.filter(&ended)?)?;
@@ -257,16 +258,6 @@ fn text_once() -> DataType {
     DataType::from_categories(Categories::random("collrules".into(), CategoricalPhysical::U32))
 }
 
-/// Any minor version of format 1: a minor version only adds columns.
-fn check_format(text: &str) -> Result<(), TunerError> {
-    let first = text.lines().next().unwrap_or_default();
-    let version = first.strip_prefix("# collrules samples ").and_then(|version| version.split_once('.'));
-    match version {
-        Some(("1", _)) => Ok(()),
-        _ => Err(TunerError::Format { found: first.chars().take(60).collect() }),
-    }
-}
-
 fn read_rows(text: &str, time: &str) -> Result<DataFrame, TunerError> {
     let types = COLUMNS.map(|name| {
         let kind = match name {
@@ -278,10 +269,6 @@ fn read_rows(text: &str, time: &str) -> Result<DataFrame, TunerError> {
         };
         Field::new(name.into(), kind)
     });
-    let header = text.lines().find(|line| !line.starts_with('#')).unwrap_or_default();
-    if let Some(missing) = COLUMNS.into_iter().find(|name| !header.split(',').any(|found| found == *name)) {
-        return Err(TunerError::Samples(format!("there is no column {missing}")));
-    }
     // Of the times over ranks only the wanted one is parsed.
     let is_wanted = |name: &&str| *name == time || !matches!(*name, "max_s" | "min_s" | "mean_s");
     let wanted: Arc<[PlSmallStr]> = COLUMNS.into_iter().filter(is_wanted).map(PlSmallStr::from).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
 
-use collrules_record::import::Algorithm;
+use collrules_record::CandidateName;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::{Choice, Collective, Release};
 use collrules_runner::grid::named_choices;
@@ -72,7 +72,7 @@ impl Definition {
     /// What the algorithms are in a release, each once. `path` is where they are written down.
     pub(super) fn choices(&self, path: &Path, release: Release) -> Result<BTreeMap<Collective, Vec<Choice>>, Failure> {
         let of = |(collective, named): (&Collective, &Vec<String>)| {
-            let named: Vec<Algorithm> = named.iter().map(|name| Algorithm::read(name)).collect();
+            let named: Vec<CandidateName> = named.iter().map(|name| CandidateName::read(name)).collect();
             let choices = named_choices(release, *collective, &named);
             let choices = choices.map_err(|why| refused(path, &format!("algorithms.{collective}: {why}")))?;
             Ok((*collective, choices))

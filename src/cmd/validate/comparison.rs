@@ -67,16 +67,13 @@ impl Bench<'_> {
         for look in 1..=FURTHER_LOOKS {
             let round = self.look(&comparison, subject)?;
             let cells = doubtful(&round, self.criteria);
-            let path = comparison.run.file(&rundir::refinement(look));
-            let further = if path.exists() {
-                let text =
-                    std::fs::read_to_string(&path).map_err(|cause| Failure::Open { path: path.clone(), cause })?;
-                serde_json::from_str(&text)?
+            let further = if let Some(begun) = comparison.run.refinement(look)? {
+                begun
             } else if cells.is_empty() || self.budget.is_some_and(|budget| start.elapsed().as_secs_f64() > budget.0) {
                 break;
             } else {
                 let further = self.further(&begun, &cells, look);
-                comparison.run.write(&rundir::refinement(look), &(serde_json::to_string_pretty(&further)? + "\n"))?;
+                comparison.run.write_refinement(look, &further)?;
                 further
             };
             let cells = further.cells.len();
@@ -89,7 +86,7 @@ impl Bench<'_> {
         round.unreached = begun.cells.len().saturating_sub(round.cells.len() + round.failed.len());
         // What has it is complete.
         let alone = self.validation(subject, vec![round.clone()]);
-        comparison.run.write(rundir::VALIDATION, &(serde_json::to_string_pretty(&alone)? + "\n"))?;
+        comparison.run.write_validation(&alone)?;
         Ok(round)
     }
 

@@ -35,7 +35,7 @@ impl Rounds<'_> {
             validation.rounds.push(bench.compare(self.home, subject)?);
             bench.share_the_rest();
             let repair = wanted(bench, subject, &validation);
-            self.write(&validation)?;
+            self.home.write_validation(&validation)?;
             if repair.ranges.is_empty() {
                 return Ok(validation);
             }
@@ -54,11 +54,6 @@ impl Rounds<'_> {
                 return Ok(validation);
             }
         }
-    }
-
-    fn write(&self, validation: &Validation) -> Result<(), Failure> {
-        self.home.write(rundir::VALIDATION, &(serde_json::to_string_pretty(validation)? + "\n"))?;
-        Ok(())
     }
 
     /// Decides on the run's samples anew, with what is to be given back, and puts all that comes of it in place of what was
@@ -84,8 +79,8 @@ impl Rounds<'_> {
         let proof = put_in_place(bench, run, &original, &text, &findings.table, subject.release, &cells)?;
         subject.pins = pins;
         claimed.settings = subject.settings();
-        self.write(&claimed)?;
-        deliver::findings(run, &findings)?;
+        self.home.write_validation(&claimed)?;
+        run.write_findings(&findings)?;
         deliver::settings(run, &subject.pins)?;
         let context = Context {
             manifest: Some(manifest),
@@ -122,7 +117,7 @@ impl Rounds<'_> {
         put_in_place(bench, self.home, &original, &text, &table, subject.release, &subject.cells)?;
         subject.table = table;
         subject.kept.get_or_insert(original.kept);
-        self.write(&claimed)?;
+        self.home.write_validation(&claimed)?;
         Ok(claimed)
     }
 }

@@ -54,12 +54,10 @@ pub(super) fn open(path: &Path) -> Result<Opened, Failure> {
 }
 
 fn of_run(directory: &Path) -> Result<OfRun, Failure> {
-    let path = directory.join(rundir::FINDINGS);
-    let text = std::fs::read_to_string(&path).map_err(|cause| Failure::Open { path: path.clone(), cause })?;
-    let findings = serde_json::from_str(&text).map_err(|cause| Failure::BadFindings { path, cause })?;
     let run = RunDir::derived(directory)?;
+    let findings = run.findings()?;
     // An analysis of a table left findings alone, one of an import another kind of manifest.
-    let manifest = run.file(rundir::MANIFEST).exists() && run.imported()?.is_none();
+    let manifest = run.file(rundir::MANIFEST).exists() && !run.is_imported()?;
     let manifest = manifest.then(|| run.manifest()).transpose()?;
     Ok(OfRun { run, findings, manifest })
 }

@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use collrules_record::findings::Findings;
 use collrules_record::rundir;
 
 /// The settings that the file needs beside the two that switch it on, if its run directory knows of any.
 pub(super) fn pins(rules: &Path) -> Option<BTreeMap<String, String>> {
-    let text = std::fs::read_to_string(rules.with_file_name(rundir::FINDINGS)).ok()?;
     // What cannot be read here was not written for this file; the proof will show what that means.
-    let findings: Findings = serde_json::from_str(&text).ok()?;
+    let findings = rundir::read_findings(&rules.with_file_name(rundir::FINDINGS)).ok()?;
     Some(findings.pins).filter(|pins| !pins.is_empty())
 }

@@ -81,20 +81,12 @@ pub enum RunDirError {
         /// The directory.
         path: PathBuf,
     },
-    /// The manifest does not say what it should.
-    #[error("{} is damaged or no manifest: {cause}", path.display())]
-    BadManifest {
+    /// A file does not say what it should.
+    #[error("{} is damaged, or no such file of collrules: {cause}", path.display())]
+    Damaged {
         /// The file.
         path: PathBuf,
         /// What is wrong, and where.
-        cause: String,
-    },
-    /// The samples file does not begin as it should.
-    #[error("{} is damaged or no samples file: {cause}", path.display())]
-    BadSamples {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
         cause: String,
     },
     /// Another version of collrules wrote it, in a way that this one would misread.

@@ -71,7 +71,7 @@ impl Journal {
             file.set_len(length as u64).map_err(failed)?;
             bytes.truncate(length);
         }
-        let bad = |line: usize, cause: String| RunDirError::BadSamples {
+        let bad = |line: usize, cause: String| RunDirError::Damaged {
             path: path.clone(),
             cause: format!("line {line}: {cause}"),
         };

@@ -3,6 +3,8 @@
 mod clock;
 mod error;
 mod journal;
+mod json;
+mod lines;
 mod lock;
 mod log;
 mod samples;
@@ -14,17 +16,14 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
-use crate::import::{self, Import, ImportManifest, ImportReport, Imported};
-use crate::manifest::{self, FormatVersion, Manifest};
-use crate::validation::{self, Validation};
+use crate::manifest::Manifest;
 
 pub use error::RunDirError;
 pub use journal::Entry;
+pub use json::read_findings;
 pub use lock::Held;
 pub use log::RunLog;
-pub use samples::{SampleWriter, SamplesText};
+pub use samples::{SampleWriter, SamplesText, check_head, samples_text};
 
 /// Where the numbers come from.
 pub const MANIFEST: &str = "manifest.json";
@@ -126,43 +125,6 @@ impl RunDir {
         Ok(run)
     }
 
-    /// Makes the directory of an import, whole. Refuses what [`Self::create`] refuses.
-    pub fn create_imported(
-        path: impl Into<PathBuf>,
-        manifest: &ImportManifest,
-        import: &Import,
-    ) -> Result<Self, RunDirError> {
-        let run = Self::prepare_derived(path)?;
-        let failed =
-            |name: &str, cause: io::Error| RunDirError::Write { path: run.file(name), cause: cause_of(&cause) };
-        let json = |name: &str, text: serde_json::Result<String>| text.map_err(|error| failed(name, error.into()));
-        let samples = samples::of_timed(import.timings.iter().map(Imported::to_row));
-        let samples = samples.map_err(|cause| failed(SAMPLES, cause))?;
-        let report = json(IMPORT, serde_json::to_string_pretty(&ImportReport::new(import)))? + "\n";
-        let manifest = json(MANIFEST, serde_json::to_string_pretty(manifest))? + "\n";
-        // The manifest last: what has one is complete.
-        run.write(SAMPLES, &samples)?;
-        run.write(IMPORT, &report)?;
-        run.write(MANIFEST, &manifest)?;
-        Ok(run)
-    }
-
-    /// The manifest and the report of an import, if this is one.
-    pub fn imported(&self) -> Result<Option<(ImportManifest, ImportReport)>, RunDirError> {
-        let Some(text) = self.manifest_text(true)? else { return Ok(None) };
-        let damaged = |name: &str, cause: serde_json::Error| RunDirError::BadManifest {
-            path: self.file(name),
-            cause: cause.to_string(),
-        };
-        let manifest = serde_json::from_str(&text).map_err(|cause| damaged(MANIFEST, cause))?;
-        let path = self.file(IMPORT);
-        let text = fs::read_to_string(&path)
-            .map_err(|cause| RunDirError::Read { path: path.clone(), cause: cause_of(&cause) })?;
-        let report: ImportReport = serde_json::from_str(&text).map_err(|cause| damaged(IMPORT, cause))?;
-        error::check_format(&path, report.format, manifest::FORMAT)?;
-        Ok(Some((manifest, report)))
-    }
-
     /// Makes a directory that will hold derived files only. Refuses what [`Self::create`] refuses.
     pub fn prepare_derived(path: impl Into<PathBuf>) -> Result<Self, RunDirError> {
         let run = Self::at(path.into())?;
@@ -201,24 +163,6 @@ impl RunDir {
         if run.path.is_dir() { Ok(run) } else { Err(RunDirError::NotARun { path: run.path }) }
     }
 
-    /// What fresh launches without and with the rules showed; none where nobody looked.
-    pub fn validation(&self) -> Result<Option<Validation>, RunDirError> {
-        let path = self.file(VALIDATION);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(cause) => return Err(RunDirError::Read { path, cause: cause_of(&cause) }),
-        };
-        let bad = |cause: serde_json::Error| RunDirError::BadManifest { path: path.clone(), cause: cause.to_string() };
-        #[derive(Deserialize)]
-        struct Head {
-            format: FormatVersion,
-        }
-        let head: Head = serde_json::from_str(&text).map_err(bad)?;
-        error::check_format(&path, head.format, validation::FORMAT)?;
-        serde_json::from_str(&text).map(Some).map_err(bad)
-    }
-
     fn at(path: PathBuf) -> Result<Self, RunDirError> {
         // Links are not resolved: on a cluster the name that a user gave is more often the same on every node.
         match std::path::absolute(&path) {
@@ -244,31 +188,6 @@ impl RunDir {
     /// The path of a file in it.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
-    }
-
-    /// Reads the manifest, of this format or a newer minor one.
-    pub fn manifest(&self) -> Result<Manifest, RunDirError> {
-        let path = self.file(MANIFEST);
-        let text = self.manifest_text(false)?.ok_or_else(|| RunDirError::Imported { path: self.path.clone() })?;
-        serde_json::from_str(&text).map_err(|cause| RunDirError::BadManifest { path, cause: cause.to_string() })
-    }
-
-    /// The text of the manifest if it is of the wanted kind, in this format or a newer minor one.
-    fn manifest_text(&self, imported: bool) -> Result<Option<String>, RunDirError> {
-        #[derive(Deserialize)]
-        struct Head {
-            format: FormatVersion,
-            #[serde(default)]
-            backend: String,
-        }
-        let path = self.file(MANIFEST);
-        let text = fs::read_to_string(&path)
-            .map_err(|cause| RunDirError::Read { path: path.clone(), cause: cause_of(&cause) })?;
-        let bad = |cause: serde_json::Error| RunDirError::BadManifest { path: path.clone(), cause: cause.to_string() };
-        // The format decides whether the rest means what it seems to.
-        let head: Head = serde_json::from_str(&text).map_err(bad)?;
-        error::check_format(&path, head.format, manifest::FORMAT)?;
-        Ok(((head.backend == import::BACKEND) == imported).then_some(text))
     }
 
     /// Reads the samples, of this format or a newer minor one.

@@ -3,17 +3,18 @@
 use std::fs::File;
 use std::path::Path;
 
+use collrules_import::timing_table;
 use collrules_record::Candidate;
 use collrules_record::findings::{Findings, Statistic};
-use collrules_record::import::{Timing, timing_table};
+use collrules_record::sample::TableTiming;
 use collrules_record::{Cell, Seconds};
 use collrules_rules::{Choice, Collective, Release, hazard};
 use collrules_tuner::{Observations, TunerError, analyze};
 
 use crate::campaign::{cell, finding, plain, remarked, replacement, rules, why_kept};
 
-fn timings(cell: Cell, candidate: Candidate, micros: &[f64]) -> Vec<Timing> {
-    let timing = |(launch, micros): (usize, &f64)| Timing {
+fn timings(cell: Cell, candidate: Candidate, micros: &[f64]) -> Vec<TableTiming> {
+    let timing = |(launch, micros): (usize, &f64)| TableTiming {
         line: 2,
         cell,
         candidate,
@@ -23,7 +24,7 @@ fn timings(cell: Cell, candidate: Candidate, micros: &[f64]) -> Vec<Timing> {
     micros.iter().enumerate().map(timing).collect()
 }
 
-fn findings(timings: &[Timing]) -> Findings {
+fn findings(timings: &[TableTiming]) -> Findings {
     let observations = Observations::from_timings(timings).unwrap();
     analyze(&observations, Release::V4_1, Default::default(), "a table").unwrap()
 }
