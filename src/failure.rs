@@ -182,7 +182,7 @@ fn is_input(error: &RunDirError) -> bool {
         | RunDirError::Imported { .. }
         | RunDirError::Read { .. }
         | RunDirError::Damaged { .. }
-        | RunDirError::NotResumable { .. }
+        | RunDirError::Unaccounted { .. }
         | RunDirError::Format { .. } => true,
         RunDirError::Occupied { .. }
         | RunDirError::NotADirectory { .. }

@@ -1,5 +1,6 @@
 //! The run directory: created once, appended to while measuring, read back, and given its derived files.
 
+mod account;
 mod clock;
 mod error;
 mod journal;
@@ -200,9 +201,13 @@ impl RunDir {
         SampleWriter::open(self.file(SAMPLES))
     }
 
-    /// Opens what a campaign writes, for this process alone, to begin or to go on. Makes what an interruption kept from
-    /// being made.
+    /// Opens what a campaign writes, for this process alone, to begin or to resume. Makes what an interruption kept from
+    /// being made. Refuses journal and samples that do not belong together, and then changes nothing.
     pub fn log(&self) -> Result<RunLog, RunDirError> {
+        let held = self.hold()?;
+        let past_samples = self.accounted()?;
+        // The next lock is on the same file.
+        drop(held);
         let path = self.file(SAMPLES);
         match File::create_new(&path) {
             Ok(mut samples) => samples.write_all(samples::head().as_bytes()),
@@ -210,7 +215,22 @@ impl RunDir {
             Err(cause) => Err(cause),
         }
         .map_err(|cause| RunDirError::Append { path, cause: cause.to_string() })?;
-        RunLog::open(self)
+        RunLog::open(self, past_samples)
+    }
+
+    /// The number of rows, if journal and samples belong together.
+    fn accounted(&self) -> Result<usize, RunDirError> {
+        let path = self.file(SAMPLES);
+        let samples = SamplesText::read_or_empty(&path)?;
+        let rows = samples.rows(&path)?;
+        let why = match journal::read(&self.file(LAUNCHES))? {
+            Some(journal) => account::disagreement(&journal, &samples.text, &rows, &self.manifest()?.plan),
+            None => (!rows.is_empty()).then(|| format!("{LAUNCHES} is missing")),
+        };
+        match why {
+            Some(why) => Err(RunDirError::Unaccounted { path: self.path.clone(), why }),
+            None => Ok(rows.len()),
+        }
     }
 
     /// Removes temporary files that a killed process left behind. Only for who holds the log.

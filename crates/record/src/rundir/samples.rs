@@ -36,6 +36,17 @@ impl SamplesText {
         Self::of(path, bytes)
     }
 
+    /// The same, where an interruption may have kept the file from being made.
+    pub(super) fn read_or_empty(path: &Path) -> Result<Self, RunDirError> {
+        match fs::read(path) {
+            Ok(bytes) if whole_lines(&bytes) > 0 => Self::of(path, bytes),
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                Err(RunDirError::Read { path: path.to_owned(), cause: cause.to_string() })
+            }
+            _ => Ok(Self { text: head(), torn: false }),
+        }
+    }
+
     /// The rows, in the order in which they were written. `path` is named in errors.
     pub(super) fn rows(&self, path: &Path) -> Result<Vec<Row>, RunDirError> {
         let bad = |cause: String| RunDirError::Damaged { path: path.to_owned(), cause };
@@ -63,10 +74,9 @@ pub fn check_head(path: &Path, text: &str) -> Result<(), RunDirError> {
     error::check_format(path, format, FORMAT)?;
     // A newer minor may have added columns behind ours.
     let mut columns = lines.next().unwrap_or_default().split(',');
-    if COLUMNS.iter().all(|known| columns.next() == Some(known)) {
-        Ok(())
-    } else {
-        Err(bad("it lacks the line with the columns"))
+    match COLUMNS.into_iter().find(|known| columns.next() != Some(known)) {
+        Some(missing) => Err(bad(&format!("its second line lacks the column {missing}, or has it elsewhere"))),
+        None => Ok(()),
     }
 }
 
