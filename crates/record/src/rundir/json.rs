@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -116,7 +116,7 @@ pub fn read_findings(path: &Path) -> Result<Findings, RunDirError> {
     read(path, findings::FORMAT)
 }
 
-fn optional<T: DeserializeOwned>(path: &PathBuf, known: FormatVersion) -> Result<Option<T>, RunDirError> {
+fn optional<T: DeserializeOwned>(path: &Path, known: FormatVersion) -> Result<Option<T>, RunDirError> {
     match path.symlink_metadata() {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
         _ => read(path, known).map(Some),
