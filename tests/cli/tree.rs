@@ -92,7 +92,7 @@ fn without_findings_there_is_no_tree() {
     collrules("tree", scratch.path()).exits(3).complains("findings.json");
     let other = scratch.path().join("other.json");
     fs::write(&other, "{}").unwrap();
-    collrules("tree", &other).exits(3).complains("does not hold findings");
+    collrules("tree", &other).exits(3).complains("other.json is damaged, or no such file of collrules");
 }
 
 #[test]
