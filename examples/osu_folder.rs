@@ -13,7 +13,7 @@ use collrules_record::import::{self, Importer, Options, Timing};
 use collrules_record::units::Seconds;
 use collrules_report::{notes, summary, terminal};
 use collrules_rules::Release;
-use collrules_rules::classic::ClassicFile;
+use collrules_rules::emit;
 use collrules_tuner::Observations;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -40,6 +40,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let findings = collrules_tuner::analyze(&observations, release, Criteria::default(), "the folder")?;
     println!("\n{}\n", terminal::verdicts(&findings, 80));
     summary::sentences(&findings).iter().for_each(|sentence| println!("{sentence}"));
-    println!("\n{}", ClassicFile::from_table(&findings.table, &notes::notes(&findings, "the example"))?);
+    println!("\n{}", emit::classic(&findings.table, &notes::notes(&findings, "the example"), |_| false)?);
     Ok(())
 }

@@ -9,7 +9,7 @@ use collrules_record::plan::Schedule;
 use collrules_record::rundir::RunDir;
 use collrules_record::units::Seconds;
 use collrules_report::{notes, terminal};
-use collrules_rules::classic::ClassicFile;
+use collrules_rules::emit;
 use collrules_rules::{Collective, Release};
 use collrules_runner::Backend;
 use collrules_runner::campaign::{self, Policy, Tally};
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let observations = Observations::from_samples(&run.samples()?.text)?;
     let findings = collrules_tuner::analyze(&observations, Release::V5_0, Default::default(), "the example")?;
     println!("{}\n", terminal::verdicts(&findings, 80));
-    println!("{}", ClassicFile::from_table(&findings.table, &notes::notes(&findings, "the example"))?);
+    println!("{}", emit::classic(&findings.table, &notes::notes(&findings, "the example"), |_| false)?);
     std::fs::remove_dir_all(&directory)?;
     Ok(())
 }

@@ -306,12 +306,24 @@ pub(crate) struct Check {
     /// [default: all that differ, and an older one need not know the format]
     #[arg(long, value_name = "RELEASE", value_delimiter = ',')]
     pub(crate) release: Vec<Behaviour>,
+    /// How problems are shown
+    #[arg(long, value_name = "HOW", default_value = "full", conflicts_with = "json")]
+    pub(crate) format: CheckFormat,
     /// Answer in JSON
     #[arg(long)]
     pub(crate) json: bool,
     /// What else is not put up with beside errors
     #[arg(long, value_name = "WHAT")]
     pub(crate) deny: Option<Deny>,
+}
+
+/// How a check shows problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// A summary, then each kind of problem once with its line, reason and remedy, and where else it is
+    Full,
+    /// One line for each problem: FILE:LINE:COLUMN: CODE MESSAGE
+    Short,
 }
 
 /// What makes a check fail beside errors.
@@ -328,32 +340,32 @@ pub(crate) struct Explain {
     /// The rules file, of any format
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The collective that is called [default: show the whole file]
-    #[arg(long, value_name = "NAME", requires = "np")]
+    /// The collective that is called [default: show all ranges of all collectives]
+    #[arg(long, value_name = "NAME")]
     pub(crate) op: Option<Collective>,
-    /// Size of the communicator
-    #[arg(long, value_name = "N", requires = "op")]
+    /// Size of the communicator [default: show the ranges of all]
+    #[arg(long, value_name = "N")]
     pub(crate) np: Option<Ranks>,
-    /// What the caller passes, as benchmarks print it: the block of one rank for scatter
-    #[arg(long, value_name = "SIZE", requires = "op")]
+    /// What the caller passes, as benchmarks print it: the block of one rank for scatter [default: show all ranges]
+    #[arg(long, value_name = "SIZE", requires_all = ["op", "np"])]
     pub(crate) size: Option<Bytes>,
     /// Release, or version, to explain; may be repeated [default: all that differ]
     #[arg(long, value_name = "RELEASE")]
     pub(crate) release: Vec<Behaviour>,
     /// Size of the datatype in bytes
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "op")]
+    #[arg(long, value_name = "N", default_value_t = 1, requires_all = ["op", "np"])]
     pub(crate) type_size: u64,
     /// See the call as a rank other than the root
-    #[arg(long, requires = "op")]
+    #[arg(long, requires_all = ["op", "np"])]
     pub(crate) not_root: bool,
     /// The caller passes MPI_IN_PLACE
-    #[arg(long, requires = "op")]
+    #[arg(long, requires_all = ["op", "np"])]
     pub(crate) in_place: bool,
     /// The operation does not commute
-    #[arg(long, requires = "op")]
+    #[arg(long, requires_all = ["op", "np"])]
     pub(crate) non_commutative: bool,
     /// How the communicator lies on nodes: any, one-per-node, single-node
-    #[arg(long, value_name = "HOW", default_value = "any", requires = "op", value_parser = distribution)]
+    #[arg(long, value_name = "HOW", default_value = "any", requires_all = ["op", "np"], value_parser = distribution)]
     pub(crate) distribution: Distribution,
     /// Answer in JSON
     #[arg(long)]

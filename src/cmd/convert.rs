@@ -4,9 +4,9 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
-use collrules_rules::classic::Notes;
 use collrules_rules::convert::{self, Conversion, ConvertError};
 use collrules_rules::diff::FileDifference;
+use collrules_rules::emit::Notes;
 use collrules_rules::explain::{self, Group, said};
 use collrules_rules::{Behaviour, Distribution};
 
@@ -58,7 +58,7 @@ fn tell(file: &Path, conversion: &Conversion) {
         say(&format!("not for Open MPI {version}: {unknown}"));
     }
     for loss in &conversion.losses {
-        say(&format!("{}:{}: {}", file.display(), loss.line, loss.lost));
+        say(&format!("{}:{}: {}", source::shown(file), loss.line, loss.lost));
     }
     for (collective, version) in &conversion.metrics {
         say(&format!(

@@ -4,12 +4,18 @@ use std::path::{Path, PathBuf};
 
 use collrules_record::rundir;
 use collrules_rules::Behaviour;
+use collrules_rules::lines::plain;
 
 use crate::failure::Failure;
 
 /// The rules file that is meant: that of a run, where its directory is named.
 pub(super) fn file(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(rundir::RULES) } else { path.to_owned() }
+}
+
+/// What a file is called in messages: its path, without what a terminal would obey.
+pub(super) fn shown(path: &Path) -> String {
+    plain(&path.display().to_string())
 }
 
 /// A rules file, whatever it holds.

@@ -4,17 +4,16 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use collrules_rules::classic::{self, ClassicFile};
-use collrules_rules::{Choice, Collective, Release, hazard};
+use collrules_rules::{Choice, Collective, Release, RuleTable, hazard};
 
-use crate::support::{Ran, bounded, data, findings, skip};
+use crate::support::{Ran, bounded, data, findings, means, skip};
 
 fn analyze(table: &Path, out: &Path) -> Ran {
     bounded().arg("analyze").arg(table).arg("--out").arg(out).output().unwrap().into()
 }
 
-fn rules(out: &Path) -> ClassicFile {
-    classic::read(&fs::read_to_string(out.join("rules.conf")).unwrap()).unwrap()
+fn rules(out: &Path) -> RuleTable {
+    means(&out.join("rules.conf"), Release::V5_0)
 }
 
 /// The table of the two EPYC nodes has one cell without a time, and scatter must not change with the size.
@@ -29,7 +28,7 @@ fn the_epyc_table_gives_rules() {
     assert_eq!(findings.cells.len(), 2 * 8 * 21);
     assert!(findings.table.rules() > 0);
     assert_eq!(hazard::check(&findings.table), []);
-    assert_eq!(rules(&out).to_table(Release::V5_0), findings.table);
+    assert_eq!(rules(&out), findings.table);
     assert!(
         findings.remarks.iter().any(|remark| remark.contains("with a probability of at most 0.125")),
         "{:?}",
@@ -57,7 +56,7 @@ fn the_summit_table_gives_safe_rules() {
     analyze(&table, &out).exits(0);
     let findings = findings(&out);
     assert_eq!(hazard::check(&findings.table), []);
-    assert_eq!(rules(&out).to_table(Release::V5_0), findings.table);
+    assert_eq!(rules(&out), findings.table);
     let collectives = findings.table.collectives().count();
     assert!(collectives >= 8, "{collectives}");
 }

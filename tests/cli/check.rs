@@ -61,6 +61,26 @@ fn bytes_that_are_no_text_are_shown_as_well() {
     }
 }
 
+/// A made file as a table of winners gives it: per-rank sizes, and an algorithm that does not exist, again and again.
+#[test]
+fn problems_of_one_cause_are_told_once() {
+    let mut text = "1\n3 20\n".to_owned();
+    for ranks in 2..22 {
+        text += &format!("{ranks} 3\n 0 0 0 0\n 1 99 0 0\n 64 98 0 0\n");
+    }
+    let ran = check("--release 5.0", &text).exits(1);
+    assert!(ran.stdout.trim_start().contains("rules.conf: 40 errors"), "{}", ran.stdout);
+    assert!(ran.stdout.find("40 errors") < ran.stdout.find("no alltoall algorithm"), "{}", ran.stdout);
+    assert_eq!(ran.stdout.matches("there is no alltoall algorithm").count(), 1, "{}", ran.stdout);
+    ran.says("CR407 (no such algorithm) also at 6:2, 9:2, 10:2");
+    ran.says("and 31 more, which --format short lists");
+    let short = check("--release 5.0 --format short", &text).exits(1);
+    assert_eq!(short.stdout.matches("CR407").count(), 40, "{}", short.stdout);
+    assert!(short.stdout.lines().next().unwrap().ends_with(":5:2: CR407 there is no alltoall algorithm 99"));
+    check("--format short", GOOD).exits(0);
+    check("--format short --json", GOOD).exits(2);
+}
+
 #[test]
 fn releases_are_chosen() {
     let sparbit = "1\n0 1\n0 1\n 0 7 0 0\n";

@@ -55,11 +55,47 @@ fn a_whole_file_is_a_table() {
 
 #[test]
 fn a_call_needs_its_size() {
-    on("explain", &example("classic.conf"), "--op bcast").exits(2);
-    on("explain", &example("classic.conf"), "--op bcast --np 4").exits(2).complains("give --size");
-    on("explain", &example("classic.conf"), "--np 4").exits(2);
+    on("explain", &example("classic.conf"), "--op bcast --np 4 --in-place").exits(2).complains("give --size");
+    on("explain", &example("classic.conf"), "--op bcast --size 4").exits(2);
     on("explain", &example("classic.conf"), "--release 7.0").exits(2).complains("4.0, 4.1, 5.0, 6.0");
     on("explain", Path::new("nowhere.conf"), "").exits(3).complains("cannot open nowhere.conf");
+}
+
+#[test]
+fn what_is_left_open_is_shown_in_ranges() {
+    let shown = |more: &str| on("explain", &example("tuned.json"), &format!("--release 6.0 {more}")).exits(0);
+    let bcast = shown("--op bcast");
+    bcast.says("8 ranks and more less than 32KiB");
+    assert!(!bcast.stdout.contains("\nscatter"), "{}", bcast.stdout);
+    let two = shown("--np 2");
+    two.says("scatter any number of ranks");
+    assert!(!two.stdout.contains("8 ranks and more"), "{}", two.stdout);
+    shown("--op bcast --np 8").says("8 ranks and more less than 32KiB");
+    shown("--op reduce_scatter").says("leaves every reduce_scatter to Open MPI");
+}
+
+#[test]
+fn results_that_would_be_wrong_are_told() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("rules.conf");
+    fs::write(&file, "1 2 1\n1 1\n0 4 0 0\n").unwrap();
+    let call = "--op allreduce --np 4 --release 5.0";
+    on("explain", &file, &format!("{call} --size 8K")).exits(0).says("runs ring");
+    let wrong = on("explain", &file, &format!("{call} --size 8K --non-commutative")).exits(0);
+    wrong.says("runs ring, with a WRONG RESULT: it reorders operands, and this operation does not commute");
+    on("explain", &file, &format!("{call} --size 0")).exits(0).says("runs nothing: without data, MPI returns before");
+}
+
+#[test]
+fn names_do_not_reach_the_terminal_as_commands() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("rules\u{1b}[2J.conf");
+    fs::write(&file, "1 7 1\n1 1\n8 1 0 0\n").unwrap();
+    for command in ["check", "check --format short", "explain", "convert --to json", "diff /dev/null"] {
+        let ran = on(command, &file, "");
+        let said = ran.stdout + &ran.stderr;
+        assert!(!said.contains('\u{1b}'), "{command}: {said:?}");
+    }
 }
 
 #[test]

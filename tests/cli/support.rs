@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use collrules_record::findings::Findings;
+use collrules_rules::{Behaviour, Release, RuleTable, load};
 
 /// A finished program.
 pub(crate) struct Ran {
@@ -70,6 +71,12 @@ pub(crate) fn allow_root(command: &mut Command) {
 /// The findings that a directory holds.
 pub(crate) fn findings(directory: &Path) -> Findings {
     serde_json::from_str(&fs::read_to_string(directory.join("findings.json")).unwrap()).unwrap()
+}
+
+/// What a rules file means to a release.
+pub(crate) fn means(file: &Path, release: Release) -> RuleTable {
+    let text = fs::read(file).unwrap();
+    load(&text, &Behaviour::latest(release)).into_accepted().unwrap().to_table()
 }
 
 /// A file of the test data.

@@ -8,11 +8,11 @@ use std::process::{Command, Stdio};
 
 use collrules_record::Validation;
 use collrules_record::validation::{Outcome, ValidatedCell};
-use collrules_rules::{Choice, Collective, Release, classic};
+use collrules_rules::{Choice, Collective, Release};
 
 #[cfg(feature = "mpi")]
 use crate::support::under_each_release;
-use crate::support::{Ran, bounded, collrules, findings};
+use crate::support::{Ran, bounded, collrules, findings, means};
 
 fn validation(directory: &Path) -> Validation {
     serde_json::from_str(&fs::read_to_string(directory.join("validation.json")).unwrap()).unwrap()
@@ -24,8 +24,7 @@ fn verdicts(validation: &Validation) -> BTreeMap<(u32, u64), Outcome> {
 }
 
 fn served(directory: &Path, bytes: u64) -> Choice {
-    let text = fs::read_to_string(directory.join("rules.conf")).unwrap();
-    let table = classic::read(&text).unwrap().to_table(Release::V5_0);
+    let table = means(&directory.join("rules.conf"), Release::V5_0);
     assert_eq!(table, findings(directory).table, "the file says what the findings say");
     table.lookup(Collective::Bcast, 8, bytes)
 }
@@ -393,7 +392,7 @@ fn a_terrible_file_is_found_and_repaired_on_real_releases() {
         let out = scratch.path().join("repaired");
         let arguments = arguments.replace("--out", "--deploy mpirun --repair --out");
         Ran::from(mpi.collrules(&arguments, &out).output().unwrap()).exits(0).says("gave way to the builtin");
-        let left = classic::read(&fs::read_to_string(&rules).unwrap()).unwrap().to_table(Release::V4_1);
+        let left = means(&rules, Release::V4_1);
         assert!(left.lookup(Collective::Bcast, 4, 1 << 20).is_builtin());
         assert_eq!(fs::read_to_string(scratch.path().join("rules.conf.before-repair")).unwrap(), text);
     });

@@ -3,7 +3,7 @@
 use collrules_record::Nodes;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::Ranks;
-use collrules_rules::classic::Notes;
+use collrules_rules::emit::Notes;
 use collrules_rules::emit::bounds_requests;
 use collrules_rules::metric::{lookup_bytes, metric};
 use collrules_rules::{Choice, Collective, Release, registry};

@@ -12,8 +12,9 @@ use std::path::Path;
 
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cell, Component, Placement, Serving};
-use collrules_rules::classic::{ClassicFile, Notes, PROBE_ALGORITHM};
+use collrules_rules::emit::{self, Notes};
 use collrules_rules::metric::{Metric, metric};
+use collrules_rules::probe::PROBE_ALGORITHM;
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Choice, Collective, Release, RuleTable};
@@ -122,9 +123,7 @@ fn file(calls: &[Call], release: Release) -> Result<String, RunnerError> {
         }
         table.set(collective, blocks);
     }
-    let file = ClassicFile::from_table_accepting(&table, &Notes::default(), |_| true)
-        .map_err(|error| RunnerError::WorkerFailed(error.to_string()))?;
-    Ok(file.to_string())
+    emit::classic(&table, &Notes::default(), |_| true).map_err(|error| RunnerError::WorkerFailed(error.to_string()))
 }
 
 /// The MCA settings by which `coll/tuned` serves a collective that another component would take. `han` can be told so

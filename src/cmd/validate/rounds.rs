@@ -5,7 +5,7 @@ use std::path::Path;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Cell, Validation};
 use collrules_report::Context;
-use collrules_rules::classic::Notes;
+use collrules_rules::emit::Notes;
 use collrules_rules::emit::{Target, TargetFormat, write_accepting};
 use collrules_rules::{Release, RuleTable};
 use collrules_runner::proof::{self, Proof};

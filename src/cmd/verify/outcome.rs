@@ -83,11 +83,26 @@ impl Outcome {
             sentences.push(format!("{file} leaves everything to the builtin: there is nothing to obey."));
         } else if let Some(proof) = &self.proof {
             let how = if self.deployed { ", as it is deployed," } else { "" };
+            let served = if proof.cells == 0 {
+                "but which rules serve its calls cannot be seen from outside".to_owned()
+            } else {
+                let probed = proof.probed;
+                format!(
+                    "and serves every call by the intended rule: {probed} calls, on both sides of every boundary within reach"
+                )
+            };
+            let used = proof.used;
             sentences.push(format!(
-                "Open MPI {version} accepts {file}{how} and serves every call by the intended rule: {} calls, on both sides \
-                 of every boundary within reach. With the file in force, {} calls with checked data were right.",
-                proof.probed, proof.used,
+                "Open MPI {version} accepts {file}{how} {served}. With the file in force, {used} calls with checked data \
+                 were right.",
             ));
+            if proof.cells > 0 && !proof.unshown.is_empty() {
+                let names: Vec<&str> = proof.unshown.iter().map(|collective| collective.name()).collect();
+                sentences.push(format!(
+                    "This leaves out {}: in a JSON file no rule makes their calls fail, so none can be seen from outside.",
+                    names.join(", ")
+                ));
+            }
         }
         if let Some(messages) = &self.messages {
             sentences.push(of_messages(messages));

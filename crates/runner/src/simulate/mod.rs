@@ -11,8 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::path::Path;
 
+use collrules_record::cell::type_size;
 use collrules_record::units::Seconds;
 use collrules_record::{Candidate, Cell, Plan, Survey};
+use collrules_rules::effective::{EffectiveAlgorithm, effective};
 use collrules_rules::{Behaviour, Collective, Distribution, Release, Version, load, registry};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -122,10 +124,13 @@ impl Backend for Simulation {
         let outcome = |call: &Call| {
             let bytes = call.cell().lookup_bytes(self.release);
             let served = file.as_ref()?.serve(call.collective, call.ranks, bytes, Distribution::Any);
-            let known = registry::algorithm(self.release, call.collective, served.choice.algorithm);
-            let exists = served.choice.is_builtin() || known.is_ok();
-            // MPI_ERR_ARG, what Open MPI answers to an algorithm that does not exist.
-            (!exists).then_some(Outcome::Refused(13))
+            let cell = call.cell();
+            let seen = collrules_rules::Call::new(cell.collective, cell.ranks, cell.bytes)
+                .with_type_size(type_size(cell.collective));
+            match effective(self.release, cell.collective, served.choice, &seen).algorithm {
+                EffectiveAlgorithm::Error(class) => Some(Outcome::Refused(class.number())),
+                _ => None,
+            }
         };
         Ok(calls.iter().map(|call| outcome(call).unwrap_or(Outcome::Right)).collect())
     }

@@ -1,4 +1,4 @@
-//! Why Open MPI rejects a file.
+//! Why Open MPI rejects a classic file.
 
 use std::fmt;
 
@@ -27,18 +27,9 @@ pub enum Field {
     Segsize,
 }
 
-/// Why Open MPI rejects a file, always as a whole and without a message.
+/// Why Open MPI rejects a classic file, always as a whole and without a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Rejection {
-    /// The file starts with `rule-file-version-`.
-    #[error(
-        "line 1: the file says that it is of version {version}: Open MPI before 4.1.8 and 5.0.7 rejects any \
-         rule-file-version line"
-    )]
-    Version {
-        /// The version as given.
-        version: i64,
-    },
+pub enum ClassicFault {
     /// The file ends before a field that was announced.
     #[error("line {line}: the file ends where {field} should follow")]
     End {
@@ -93,11 +84,10 @@ pub enum Rejection {
     },
 }
 
-impl Rejection {
+impl ClassicFault {
     /// The line that it is about, counted from 1.
     pub fn line(&self) -> usize {
         match self {
-            Self::Version { .. } => 1,
             Self::End { line, .. }
             | Self::Negative { line, .. }
             | Self::TooMany { line, .. }

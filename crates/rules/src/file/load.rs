@@ -1,7 +1,7 @@
 //! What comes of reading a file.
 
 use super::model::Loaded;
-use crate::classic;
+use super::rejection::ClassicFault;
 use crate::json::SyntaxError;
 use crate::span::Span;
 
@@ -35,7 +35,7 @@ pub struct Rejection {
 pub enum RejectionCause {
     /// It is no classic file.
     #[error("{0}")]
-    Classic(classic::Rejection),
+    Classic(ClassicFault),
     /// It is JSON, but no rules file, and then the classic reader is not tried.
     #[error("{0}")]
     Json(JsonFault),
@@ -96,7 +96,7 @@ pub struct Crash {
 pub enum CrashCause {
     /// Classic: Open MPI makes room for fewer entries than it then reads, and overwrites memory.
     #[error("{0}; what it reads beyond that overwrites memory")]
-    Overwrites(classic::Rejection),
+    Overwrites(ClassicFault),
     /// A fault behind a communicator rule that was read to its end: the error path frees that one again.
     #[error("{0}; behind a communicator rule that was read before, this is not only ignored")]
     AfterGoodRule(JsonFault),

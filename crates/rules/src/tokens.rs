@@ -2,6 +2,9 @@
 
 use crate::span::Span;
 
+/// The line that switches the fifth column of classic files on.
+pub(crate) const HEADER: &[u8] = b"rule-file-version-";
+
 /// A number and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Number {
@@ -16,7 +19,7 @@ pub(crate) struct Tokens<'t> {
 }
 
 /// What `isspace` takes in the C locale.
-fn is_space(byte: u8) -> bool {
+pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
 }
 

@@ -10,7 +10,7 @@ use super::words::{Number, Words};
 pub(super) type Fields<'w> = &'w [Number];
 
 #[derive(Debug)]
-pub(super) struct Block<'w> {
+pub(super) struct CommRule<'w> {
     pub(super) size: Number,
     pub(super) count: Number,
     pub(super) rules: Vec<Fields<'w>>,
@@ -20,12 +20,12 @@ pub(super) struct Block<'w> {
 pub(super) struct Collective<'w> {
     pub(super) id: Number,
     pub(super) count: Number,
-    pub(super) blocks: Vec<Block<'w>>,
+    pub(super) comm_rules: Vec<CommRule<'w>>,
 }
 
 /// A whole file.
 #[derive(Debug, Default)]
-pub(super) struct Layout<'w> {
+pub(super) struct Listing<'w> {
     /// The number of collectives, the first field.
     pub(super) count: Option<Number>,
     pub(super) collectives: Vec<Collective<'w>>,
@@ -36,7 +36,7 @@ pub(super) struct Layout<'w> {
 }
 
 /// Reads a file.
-pub(super) fn read(words: &Words) -> Layout<'_> {
+pub(super) fn read(words: &Words) -> Listing<'_> {
     let by_lines = words.lines().any(is_rule);
     let mut counting = Counting { words, at: 0, line: 0, crossed: false };
     let counted = counting.file();
@@ -72,24 +72,24 @@ impl<'w> Counting<'w> {
         }
     }
 
-    fn file(&mut self) -> Layout<'w> {
-        let mut layout = Layout { count: self.next(), ..Layout::default() };
-        layout.ends_early = self.collectives(&mut layout).is_none();
-        if !layout.ends_early {
-            layout.trailing = self.words.numbers.get(self.at).copied();
+    fn file(&mut self) -> Listing<'w> {
+        let mut listing = Listing { count: self.next(), ..Listing::default() };
+        listing.ends_early = self.collectives(&mut listing).is_none();
+        if !listing.ends_early {
+            listing.trailing = self.words.numbers.get(self.at).copied();
         }
-        layout
+        listing
     }
 
-    fn collectives(&mut self, layout: &mut Layout<'w>) -> Option<()> {
-        for _ in 0..layout.count?.value {
+    fn collectives(&mut self, listing: &mut Listing<'w>) -> Option<()> {
+        for _ in 0..listing.count?.value {
             let (id, count) = (self.next()?, self.next()?);
-            layout.collectives.push(Collective { id, count, blocks: Vec::new() });
-            let blocks = &mut layout.collectives.last_mut()?.blocks;
+            listing.collectives.push(Collective { id, count, comm_rules: Vec::new() });
+            let comm_rules = &mut listing.collectives.last_mut()?.comm_rules;
             for _ in 0..count.value {
                 let (size, count) = (self.next()?, self.next()?);
-                blocks.push(Block { size, count, rules: Vec::new() });
-                let rules = &mut blocks.last_mut()?.rules;
+                comm_rules.push(CommRule { size, count, rules: Vec::new() });
+                let rules = &mut comm_rules.last_mut()?.rules;
                 for _ in 0..count.value {
                     rules.push(self.rule()?);
                 }
@@ -120,34 +120,34 @@ struct Group<'w> {
 }
 
 /// Reads by lines; nothing where they do not show what is what.
-fn by_line(words: &Words) -> Option<Layout<'_>> {
+fn by_line(words: &Words) -> Option<Listing<'_>> {
     let groups = groups(words)?;
-    let mut layout = Layout::default();
+    let mut listing = Listing::default();
     // How many communicator sizes the collective has yet to come.
     let mut awaited = 0;
     for (place, Group { head, rules }) in groups.into_iter().enumerate() {
         let mut head = &head[..];
         if place == 0 {
             let (count, rest) = head.split_first()?;
-            (layout.count, head) = (Some(*count), rest);
+            (listing.count, head) = (Some(*count), rest);
         }
         while let [first, second, rest @ ..] = head {
-            let announced = layout.count.map_or(0, |count| count.value);
+            let announced = listing.count.map_or(0, |count| count.value);
             let begins = match (rest.len(), rules.is_empty()) {
                 (0, false) => false,
                 (2, false) => awaited == 0 || second.value != 0,
-                (_, true) if awaited == 0 && layout.collectives.len() as u64 >= announced => {
-                    layout.trailing = Some(*first);
-                    return Some(layout);
+                (_, true) if awaited == 0 && listing.collectives.len() as u64 >= announced => {
+                    listing.trailing = Some(*first);
+                    return Some(listing);
                 }
                 _ => awaited == 0,
             };
             if begins {
-                layout.collectives.push(Collective { id: *first, count: *second, blocks: Vec::new() });
+                listing.collectives.push(Collective { id: *first, count: *second, comm_rules: Vec::new() });
                 awaited = second.value;
             } else {
-                let block = Block { size: *first, count: *second, rules: Vec::new() };
-                layout.collectives.last_mut()?.blocks.push(block);
+                let comm_rule = CommRule { size: *first, count: *second, rules: Vec::new() };
+                listing.collectives.last_mut()?.comm_rules.push(comm_rule);
                 awaited = awaited.saturating_sub(1);
             }
             head = rest;
@@ -156,10 +156,10 @@ fn by_line(words: &Words) -> Option<Layout<'_>> {
             return None;
         }
         if !rules.is_empty() {
-            layout.collectives.last_mut()?.blocks.last_mut()?.rules = rules;
+            listing.collectives.last_mut()?.comm_rules.last_mut()?.rules = rules;
         }
     }
-    Some(layout)
+    Some(listing)
 }
 
 fn groups(words: &Words) -> Option<Vec<Group<'_>>> {

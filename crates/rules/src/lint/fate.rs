@@ -1,14 +1,16 @@
 //! What becomes of a file as a whole, version by version.
 
-use super::classic::Strict;
 use super::code::Code;
 use super::collect::Collector;
-use super::problem::{Outcome, Severity, Verdict};
-use super::words::HEADER;
-use super::{Intent, words};
+use super::intent::Intent;
+use super::problem::{Fate, Reading, Severity};
+use super::strict::Strict;
+use super::words;
 use crate::behaviour::Behaviour;
+use crate::collective::json_name;
 use crate::file::{Load, Loaded, Rejection, RejectionCause};
 use crate::span::Span;
+use crate::tokens::HEADER;
 
 /// Says what each version does, and reports what is wrong with that. `named` tells whether somebody asked for exactly
 /// these versions.
@@ -19,23 +21,23 @@ pub(super) fn judge(
     strict: &Strict,
     named: bool,
     problems: &mut Collector,
-) -> Vec<Outcome> {
-    let outcomes: Vec<Outcome> = loads
+) -> Vec<Reading> {
+    let readings: Vec<Reading> = loads
         .iter()
         .map(|(version, load)| {
-            let verdict = match load {
-                Load::Accepted(_) => Verdict::Accepted,
-                Load::Rejected(_) => Verdict::Rejected,
-                Load::Crashes(_) => Verdict::Crashes,
+            let fate = match load {
+                Load::Accepted(_) => Fate::Accepted,
+                Load::Rejected(_) => Fate::Rejected,
+                Load::Crashes(_) => Fate::Crashes,
             };
-            Outcome { version: *version, verdict }
+            Reading { version: *version, fate }
         })
         .collect();
     let fits = |version: &Behaviour| match intent {
         Intent::Classic => version.reads_header || !source.starts_with(HEADER),
         Intent::Json => version.reads_json,
     };
-    let fitting = outcomes.iter().any(|outcome| fits(&outcome.version));
+    let fitting = readings.iter().any(|reading| fits(&reading.version));
     let severity = if named || !fitting { Severity::Error } else { Severity::Warning };
     for (version, load) in loads {
         if !fits(version) {
@@ -43,14 +45,17 @@ pub(super) fn judge(
             continue;
         }
         match load {
-            Load::Accepted(loaded) => misread(source, loaded, strict, problems),
+            Load::Accepted(loaded) => {
+                misread(source, loaded, strict, problems);
+                crashes_verbose(loaded, problems);
+            }
             Load::Rejected(rejection) => rejected(source, rejection, version, problems),
             Load::Crashes(crash) => {
                 problems.merge(Code::Crashes, crash.span, 0, &[*version], || crash.cause.to_string());
             }
         }
     }
-    outcomes
+    readings
 }
 
 fn unread(
@@ -95,10 +100,22 @@ fn rejected(source: &[u8], rejection: &Rejection, version: &Behaviour, problems:
     problems.merge(Code::Rejected, span, 0, &[*version], || format!("Open MPI ignores the whole file: {cause}"));
 }
 
+/// Reports rules that crash 6.0 when it prints them (run on 6.0.0a1).
+fn crashes_verbose(loaded: &Loaded, problems: &mut Collector) {
+    let untuned = loaded.collectives.iter().filter(|rules| rules.collective.is_none() && !rules.replaced);
+    for rules in untuned.filter(|_| loaded.behaviour.reads_json) {
+        if rules.comm_rules.iter().any(|comm_rule| !comm_rule.rules.is_empty()) {
+            let name = json_name(rules.id);
+            let message = || format!("the rules for {name} crash MPI_Init of 6.0 at coll_tuned_verbose 2 and more");
+            problems.merge(Code::CrashesVerbose, rules.name, 0, &[loaded.behaviour], message);
+        }
+    }
+}
+
 /// Reports a file that is accepted although a number, a count or a line is not what it seems to be.
 fn misread(source: &[u8], loaded: &Loaded, strict: &Strict, problems: &mut Collector) {
     let Some(first) = strict.garbage.iter().min() else { return };
-    let rules = || loaded.collectives.iter().flat_map(|rules| &rules.blocks).flat_map(|block| &block.rules);
+    let rules = || loaded.collectives.iter().flat_map(|rules| &rules.comm_rules).flat_map(|comm_rule| &comm_rule.rules);
     let behind = rules().find(|rule| rule.span.end > first.start);
     let message = || match behind {
         Some(rule) => format!(
