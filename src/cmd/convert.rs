@@ -10,7 +10,7 @@ use collrules_rules::emit::Notes;
 use collrules_rules::explain::{self, Group, said};
 use collrules_rules::{Behaviour, Distribution};
 
-use super::source;
+use super::{han, source};
 use crate::args::Convert;
 use crate::deliver::TOOL;
 use crate::failure::Failure;
@@ -21,6 +21,7 @@ const NAMED: usize = 10;
 
 pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
     let bytes = source::read(&args.file)?;
+    han::refuse(&args.file, &bytes)?;
     let failed = |cause| match cause {
         ConvertError::Unreadable(reasons) => Failure::NotInForce { path: args.file.clone(), reasons },
         ConvertError::Ambiguous(ambiguity) => Failure::Ambiguous { path: args.file.clone(), ambiguity },

@@ -12,6 +12,7 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 mod foresee;
 mod frontier;
+mod han;
 pub(crate) mod import;
 pub(crate) mod man;
 pub(crate) mod measure;

@@ -68,7 +68,7 @@ fn what_is_left_open_is_shown_in_ranges() {
     bcast.says("8 ranks and more less than 32KiB");
     assert!(!bcast.stdout.contains("\nscatter"), "{}", bcast.stdout);
     let two = shown("--np 2");
-    two.says("scatter any number of ranks");
+    two.says("scatter any number of any size any size basic_linear ranks");
     assert!(!two.stdout.contains("8 ranks and more"), "{}", two.stdout);
     shown("--op bcast --np 8").says("8 ranks and more less than 32KiB");
     shown("--op reduce_scatter").says("leaves every reduce_scatter to Open MPI");
@@ -160,4 +160,31 @@ fn differences_are_the_cells_and_the_exit_code() {
     fs::write(&other, "1 7 4\n4 1\n0 1 0 0\n4 1\n0 6 0 0\n8 1\n0 6 0 0\n8 1\n0 3 0 0\n").unwrap();
     diff(&one, &other, "--release 5.0 --release 4.1.4").exits(0);
     diff(&one, &other, "").exits(1).says("Open MPI 6.0: 2 ranges of calls are decided differently");
+}
+
+/// The commands on rules files know what a file is for.
+#[test]
+fn files_for_han_are_checked_explained_and_compared() {
+    let scratch = tempfile::tempdir().unwrap();
+    let [one, other, tuned] = ["han.conf", "other.conf", "rules.conf"].map(|name| scratch.path().join(name));
+    let text = "1\nbcast\n1\nglobal_communicator\n2\n1 1\n0 han\n8 2\n0 han\n2048 tuned\n";
+    fs::write(&one, text).unwrap();
+    fs::write(&other, text.replace("2048", "4096")).unwrap();
+    fs::write(&tuned, "1 7 1\n1 1\n0 6 0 0\n").unwrap();
+    let ran = collrules("check --release 5.0", &one).exits(0);
+    ran.says("rules for coll/han, no problems; accepted by all versions checked");
+    let ran = collrules("explain --release 5.0 --op bcast --np 8 --size 4K", &one).exits(0);
+    ran.says("han.conf:10: 2048 tuned");
+    ran.says("runs tuned, by its own rules file where there is one");
+    collrules("explain --release 5.0", &one).exits(0).says("8 ranks and more less than 2KiB han 2KiB and more tuned");
+    let ran = collrules(&format!("diff {}", one.display()), &other).exits(1);
+    ran.says("bcast global_communicator 8 ranks and more 2KiB to less than 4KiB tuned han");
+    collrules(&format!("diff {}", one.display()), &one).exits(0).says("both files decide every call alike");
+    let confused = "this is a rules file for coll/han, which coll_tuned_dynamic_rules_filename does not read";
+    collrules("convert --to classic", &one).exits(3).complains(confused);
+    collrules(&format!("diff {}", tuned.display()), &one).exits(3).complains(confused);
+    fs::write(&other, text.replace("tuned", "3")).unwrap();
+    let ran = collrules("check --release 5.0", &other).exits(1);
+    ran.says("`3` is no component");
+    ran.says("Write the name of a component, not its number");
 }

@@ -16,7 +16,7 @@ use collrules_runner::proof;
 use collrules_runner::{Backend, RunnerError, grid};
 
 use self::outcome::Outcome;
-use super::{served, source, start};
+use super::{han, served, source, start};
 use crate::args::Verify;
 use crate::failure::Failure;
 
@@ -111,6 +111,7 @@ impl Question {
 
 fn question(path: PathBuf, survey: &Survey) -> Result<Question, Failure> {
     let bytes = source::read(&path)?;
+    han::refuse(&path, &bytes)?;
     let behaviour = Behaviour::of(survey.version).map_err(RunnerError::from)?;
     let ruled = collectives(&path, &bytes)?;
     let table = in_force(&path, &bytes, &behaviour)?.to_table();
