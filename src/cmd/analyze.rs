@@ -85,6 +85,7 @@ fn analyze_import(
     let mut findings =
         collrules_tuner::analyze_under(&observations, manifest.release, criteria, args.policy.policy(), &source_name)
             .map_err(failed)?;
+    findings.doubted = import::doubted(&report.findings);
     findings.remarks.extend(import::remarks(&report.findings));
     findings.remarks.extend(remarks::of_rules(&findings));
     let target = target(args, run)?;
@@ -176,7 +177,9 @@ fn analyze_table(args: &Analyze) -> Result<(), Failure> {
     if !table.problems.is_empty() {
         findings.remarks.push(format!("{} rows of the table were left out.", table.problems.len()));
     }
-    findings.remarks.extend(import::suspicions(&source_name, &bytes, release));
+    let suspicions = import::suspicions(&source_name, &bytes, release);
+    findings.doubted = import::doubted(&suspicions);
+    findings.remarks.extend(import::remarks(&suspicions));
     findings.remarks.extend(remarks::of_rules(&findings));
     let run = RunDir::prepare_derived(out)?;
     if args.frontier {

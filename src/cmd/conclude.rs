@@ -39,7 +39,7 @@ fn text(run: &RunDir, findings: &Findings, context: &Context<'_>) -> Vec<String>
         lines.extend([String::new(), heading("To know:")]);
         lines.extend(findings.remarks.iter().flat_map(|remark| wrapped(&plain::line(remark), "  - ", "    ")));
     }
-    lines.extend([String::new(), heading(&format!("Files in {}:", run.path().display()))]);
+    lines.extend([String::new(), heading(&format!("Files in {}:", plain::line(&run.path().display().to_string())))]);
     for (name, what) in [
         (rundir::RULES, "the rules file"),
         (rundir::MCA_PARAMS, "settings, for one user or for everybody"),

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &Report) -> Result<(), Failure> {
     let wanted = args.wanted().ok_or_else(|| {
         let out = args.out.as_deref().unwrap_or(Path::new("")).display();
         Failure::Usage(format!(
-            "{out} does not end in .html, .md, .csv, .json or .txt; say with --format what to write"
+            "{out} does not end in .html, .md, .csv, .json or .txt: say with --format what to write"
         ))
     })?;
     let source = Source::read(&args.input)?;
@@ -40,7 +41,36 @@ pub(crate) fn run(args: &Report) -> Result<(), Failure> {
         None => source.write(wanted)?,
         Some(earlier) => compared(&Source::read(earlier)?, &source, wanted)?,
     };
-    put(args, &text)
+    if !args.open {
+        return put(args.out.as_deref(), &text);
+    }
+    let page = match (&args.out, &args.compare) {
+        (Some(out), _) => out.clone(),
+        (None, None) => source.directory.file(rundir::PAGE),
+        (None, Some(_)) => {
+            let what = "a comparison has no file of its own to open: name one with --out FILE.html";
+            return Err(Failure::Usage(what.to_owned()));
+        }
+    };
+    put(Some(&page), &text)?;
+    open(&page)
+}
+
+/// Programs that open a page in the user's browser, as desktops have them.
+const OPENERS: [&str; 3] = ["xdg-open", "open", "wslview"];
+
+/// Opens a page in a browser. Where there is none, as on a cluster, the page is there nevertheless.
+fn open(page: &Path) -> Result<(), Failure> {
+    let told = std::env::var("BROWSER").ok().filter(|program| !program.is_empty());
+    for program in told.iter().map(String::as_str).chain(OPENERS) {
+        if Command::new(program).arg(page).stdin(Stdio::null()).status().is_ok_and(|status| status.success()) {
+            return Ok(());
+        }
+    }
+    Err(Failure::Input(format!(
+        "no browser could be started; the page is {}: open it, or copy it to where a browser is",
+        std::path::absolute(page).unwrap_or_else(|_| page.to_owned()).display(),
+    )))
 }
 
 /// Makes the report of a run anew, with what has been found out since.
@@ -65,9 +95,9 @@ fn compared(before: &Source, after: &Source, format: ReportFormat) -> Result<Str
 }
 
 /// Writes to the file that is asked for, or to standard output.
-fn put(args: &Report, text: &str) -> Result<(), Failure> {
-    match &args.out {
-        Some(path) => fs::write(path, text).map_err(|cause| Failure::Write { path: path.clone(), cause }),
+fn put(out: Option<&Path>, text: &str) -> Result<(), Failure> {
+    match out {
+        Some(path) => fs::write(path, text).map_err(|cause| Failure::Write { path: path.to_owned(), cause }),
         None => std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Stdout),
     }
 }

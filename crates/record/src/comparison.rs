@@ -12,7 +12,7 @@ use crate::units::Seconds;
 use crate::validation::Outcome;
 
 /// The version of this structure that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
 /// Two runs, cell by cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +48,9 @@ pub struct Side {
     pub started: Option<String>,
     /// Ranges that overrule the builtin.
     pub rules: usize,
+    /// Whether the times come from a cost model. Since format 1.1.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub simulated: bool,
 }
 
 /// Something that is not the same in both runs.
@@ -260,7 +263,14 @@ mod tests {
     }
 
     fn noted(before: &[f64], after: &[f64]) -> Vec<String> {
-        let side = || Side { source: String::new(), release: Release::V5_0, version: None, started: None, rules: 0 };
+        let side = || Side {
+            source: String::new(),
+            release: Release::V5_0,
+            version: None,
+            started: None,
+            rules: 0,
+            simulated: false,
+        };
         let mut comparison = Comparison {
             format: FORMAT,
             before: side(),

@@ -1,6 +1,6 @@
 //! What the analysis concluded, as plain data: `findings.json`, and what reports are made of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::tree::Tree;
 use crate::units::{Bytes, Ranks, Seconds};
 
 /// The version of `findings.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 2 };
 
 /// The result of an analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +47,10 @@ pub struct Findings {
     /// MCA settings without which the rules have no effect, because another component serves the calls.
     #[serde(default)]
     pub pins: BTreeMap<String, String>,
+    /// Points whose times can hardly be true. They are in the cells as they were read, and no gain that rests on them
+    /// is announced. Since format 1.2.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub doubted: BTreeSet<(Cell, Candidate)>,
     /// What the reader has to know about the data or the rules, in whole sentences.
     pub remarks: Vec<String>,
 }
@@ -217,8 +221,16 @@ impl Findings {
             tree: Tree::default(),
             placement: Placement::default(),
             pins: BTreeMap::new(),
+            doubted: BTreeSet::new(),
             remarks: Vec::new(),
         }
+    }
+
+    /// Whether the gain in a cell rests on times that can hardly be true.
+    pub fn doubts(&self, cell: &CellFinding) -> bool {
+        let served = cell.served_candidate();
+        let doubted = |candidate| self.doubted.contains(&(cell.cell, candidate));
+        served != Candidate::Builtin && (doubted(served) || doubted(Candidate::Builtin))
     }
 }
 

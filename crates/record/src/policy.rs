@@ -4,7 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use collrules_rules::hazard::Hazard;
+use collrules_rules::metric::{Metric, metric};
+use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
+
+use crate::units::Ranks;
 
 /// How verdicts become rules.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -137,6 +141,13 @@ impl FromStr for Assumption {
 impl Assumptions {
     /// All assumptions made: whatever was measured may be chosen unless it fails outright.
     pub const ALL: Self = Self { commutative_ops: true, consistent_arguments: true, uniform_datatypes: true };
+
+    /// Whether all message sizes of a communicator size have to share one choice: the lookup does not see the message
+    /// size, or ranks may pass other counts to scatter and gather where MPI ignores them.
+    pub fn one_choice(self, release: Release, collective: Collective, ranks: Ranks) -> bool {
+        let blind = matches!(metric(release, collective, ranks), Metric::CountFree | Metric::None);
+        blind || (matches!(collective, Collective::Scatter | Collective::Gather) && !self.consistent_arguments)
+    }
 
     /// Whether it is made.
     pub fn makes(self, assumption: Assumption) -> bool {

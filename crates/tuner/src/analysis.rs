@@ -1,10 +1,9 @@
 //! The analysis as a whole.
 
-use collrules_record::Policy;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::findings::{CellFinding, Criteria, FORMAT, Findings};
-use collrules_record::{Candidate, Placement};
+use collrules_record::{Candidate, Placement, Policy};
 use collrules_rules::{Release, hazard};
 
 use crate::alternatives::{alternatives, sentence};
@@ -85,6 +84,7 @@ pub fn analyze_under(
         tree,
         placement: Placement::default(),
         pins: BTreeMap::new(),
+        doubted: BTreeSet::new(),
         remarks,
     })
 }

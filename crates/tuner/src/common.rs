@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::Ranks;
 use collrules_record::findings::{Criteria, PointFinding, Statistic};
 use collrules_record::policy::Assumptions;
-use collrules_rules::metric::{Metric, metric};
 use collrules_rules::{Choice, Collective, Release};
 
 use crate::statistics::{Score, adjust, stratified};
@@ -28,8 +27,7 @@ pub(crate) fn one_choice(release: Release, cell: &JudgedCell, assumptions: Assum
 
 /// The same for a communicator size.
 pub(crate) fn shares_choice(release: Release, collective: Collective, ranks: Ranks, assumptions: Assumptions) -> bool {
-    let blind = matches!(metric(release, collective, ranks), Metric::CountFree | Metric::None);
-    blind || (matches!(collective, Collective::Scatter | Collective::Gather) && !assumptions.consistent_arguments)
+    assumptions.one_choice(release, collective, ranks)
 }
 
 /// Choices other than the builtin that may serve all sizes of a block.

@@ -103,6 +103,7 @@ fn side(run: Run<'_>) -> Side {
         version: run.manifest.map(|manifest| manifest.survey.version),
         started: run.manifest.map(|manifest| manifest.started.clone()),
         rules: run.findings.table.rules(),
+        simulated: run.findings.simulated,
     }
 }
 

@@ -268,7 +268,7 @@ impl JudgedCell {
             }
             Some(Shortfall::NotSignificant) => "not significant".to_owned(),
             Some(Shortfall::NotInEveryLaunch) => "not faster in every launch".to_owned(),
-            Some(Shortfall::Barred(_)) => "what is faster must not be chosen".to_owned(),
+            Some(Shortfall::Barred(bar)) => format!("what is faster must not be chosen: {bar}"),
         }
     }
 }

@@ -374,7 +374,11 @@ impl Importer {
                 suspicion.timings.iter().for_each(|place| keep[*place] = false);
             }
             let fault = fault(suspicion.code, suspicion.what).of_timings(suspicion.timings.len());
-            findings.push(finding(&sources[timing.source].file, Some(timing.line), fault, options.leave_out_flagged));
+            let found = finding(&sources[timing.source].file, Some(timing.line), fault, options.leave_out_flagged);
+            let mut points: Vec<(Cell, Candidate)> =
+                suspicion.timings.iter().map(|place| (timings[*place].cell, timings[*place].candidate)).collect();
+            points.dedup();
+            findings.push(Finding { points, ..found });
         }
         by_place(&mut findings);
         let mut kept = keep.into_iter();
@@ -398,6 +402,7 @@ fn finding(file: &str, line: Option<u64>, fault: Fault, left_out: bool) -> Findi
         message,
         timings,
         left_out: left_out && timings > 0,
+        points: Vec::new(),
     }
 }
 

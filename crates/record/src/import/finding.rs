@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::candidate::Candidate;
+use crate::cell::Cell;
+
 /// What is the matter. Text forms are stable: programs may look for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -75,6 +78,9 @@ pub struct Finding {
     pub timings: usize,
     /// Whether those timings were left out.
     pub left_out: bool,
+    /// The points of those timings, where it is about numbers that can hardly be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<(Cell, Candidate)>,
 }
 
 impl Code {

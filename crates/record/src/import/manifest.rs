@@ -1,15 +1,22 @@
 //! Where imported numbers come from, as far as that is known: nothing is made up for what no file says.
 
+use std::collections::BTreeSet;
+
 use collrules_rules::Release;
 use serde::{Deserialize, Serialize};
 
 use super::collect::{Import, Importer, Options, Source};
 use super::finding::Finding;
+use crate::candidate::Candidate;
+use crate::cell::Cell;
 use crate::findings::Statistic;
 use crate::manifest::{FORMAT, FormatVersion, now};
 
 /// What `backend` says in the manifest of an imported run.
 pub const BACKEND: &str = "import";
+
+/// The version of `import.json` that this version writes: since 1.1 findings name their points.
+const REPORT_FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
 /// The manifest of a run that was imported. It has no survey and no plan: nobody looked at the system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,21 +70,16 @@ impl ImportManifest {
 impl ImportReport {
     /// The report of an import.
     pub fn new(import: &Import) -> Self {
-        Self { format: FORMAT, findings: import.findings.clone() }
+        Self { format: REPORT_FORMAT, findings: import.findings.clone() }
     }
 }
 
 /// What the findings of an analysis have to say about an import: whole sentences.
 pub fn remarks(findings: &[Finding]) -> Vec<String> {
-    use super::finding::{Code, Severity};
+    use super::finding::Severity;
     let mut remarks: Vec<String> = findings
         .iter()
-        .filter(|finding| {
-            matches!(
-                finding.code,
-                Code::Gap | Code::Outlier | Code::UnitSlip | Code::DigitSlip | Code::Bandwidth | Code::TwinColumn
-            )
-        })
+        .filter(|finding| is_suspicion(finding.code))
         .map(|finding| {
             let line = finding.line.map_or(String::new(), |line| format!(", line {line}"));
             let what = if finding.left_out { "left out" } else { "kept" };
@@ -96,17 +98,17 @@ pub fn remarks(findings: &[Finding]) -> Vec<String> {
     remarks
 }
 
-/// What is not plausible in a table: whole sentences. Rows that cannot be used are not among them.
-pub fn suspicions(name: &str, table: &[u8], release: Release) -> Vec<String> {
+/// The points that were kept though their times can hardly be true.
+pub fn doubted(findings: &[Finding]) -> BTreeSet<(Cell, Candidate)> {
+    findings.iter().filter(|finding| !finding.left_out).flat_map(|finding| &finding.points).copied().collect()
+}
+
+/// What is not plausible in a table. Rows that cannot be used are not among it.
+pub fn suspicions(name: &str, table: &[u8], release: Release) -> Vec<Finding> {
     let mut importer = Importer::new(Options::of(release));
     importer.add(name, &[], table);
-    match importer.finish() {
-        Ok(import) => {
-            let doubts: Vec<Finding> = import.findings.into_iter().filter(|found| is_suspicion(found.code)).collect();
-            remarks(&doubts)
-        }
-        Err(_) => Vec::new(),
-    }
+    let found = importer.finish().map_or_else(|_| Vec::new(), |import| import.findings);
+    found.into_iter().filter(|found| is_suspicion(found.code)).collect()
 }
 
 /// Whether it is a judgement about a number rather than about a row.

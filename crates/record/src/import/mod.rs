@@ -55,7 +55,7 @@ pub use error::ImportError;
 pub use facts::{Algorithm, Facts, Times};
 pub use finding::{Code, Finding, Severity};
 pub use format::Format;
-pub use manifest::{BACKEND, ImportManifest, ImportReport, remarks, suspicions};
+pub use manifest::{BACKEND, ImportManifest, ImportReport, doubted, remarks, suspicions};
 pub use pattern::{BadPattern, NamePattern};
 pub use plausible::Limits;
 use raw::{Fault, Parsed, Raw};

@@ -1,13 +1,13 @@
-//! What a validation shows, in words that every format uses.
+//! Tables of a validation, in words that every format uses.
 
 use collrules_record::Cell;
 use collrules_record::findings::Findings;
 use collrules_record::units::Seconds;
 use collrules_record::validation::{Outcome, Round, ValidatedCell, Validation};
 
-use crate::facts::ratio;
-use crate::summary::{name, percent};
-use crate::validation;
+use super::sentences::sentences;
+use crate::facts::name;
+use crate::words::{percent, ratio, times};
 
 /// A comparison in words.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +43,7 @@ fn row(validation: &Validation, number: usize, round: &Round) -> RoundRow {
         mean: format!("{:.3}x", round.geometric_mean()),
         worst: validation
             .worst(round)
-            .map_or("-".to_owned(), |cell| format!("{} ({:.2}x)", cell.cell, cell.speedup.point)),
+            .map_or("-".to_owned(), |cell| format!("{} ({})", cell.cell, times(cell.speedup.point))),
         repaired: round.repaired.len(),
     }
 }
@@ -56,12 +56,13 @@ fn round_name(number: usize) -> String {
     }
 }
 
-/// The outcome in whole sentences, and what counted.
-pub(crate) fn sentences(validation: &Validation) -> Vec<String> {
-    let mut said = validation::sentences(validation);
+/// What it comes to in whole sentences, and what counted.
+pub(crate) fn paragraphs(validation: &Validation) -> Vec<String> {
+    let mut said = sentences(validation);
     let criteria = validation.criteria;
     said.push(format!(
-        "A cell counts as faster or slower from a difference of {} on, at a false discovery rate of {}; intervals are of {}.",
+        "A cell counts as faster or slower if it differs by {} or more, at a false discovery rate of {}. Intervals have \
+         a confidence of {}.",
         percent(criteria.min_difference),
         percent(criteria.error_rate),
         percent(criteria.level),
