@@ -62,7 +62,8 @@ const OPENERS: [&str; 3] = ["xdg-open", "open", "wslview"];
 /// Opens a page in a browser. Where there is none, as on a cluster, the page is there nevertheless.
 fn open(page: &Path) -> Result<(), Failure> {
     let told = std::env::var("BROWSER").ok().filter(|program| !program.is_empty());
-    for program in told.iter().map(String::as_str).chain(OPENERS) {
+    let programs = told.as_deref().map_or(OPENERS.to_vec(), |program| vec![program]);
+    for program in programs {
         if Command::new(program).arg(page).stdin(Stdio::null()).status().is_ok_and(|status| status.success()) {
             return Ok(());
         }

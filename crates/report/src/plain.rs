@@ -14,6 +14,12 @@ fn is_control(char: char) -> bool {
         || matches!(char, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
+/// A whole document without control characters, whatever its parts hold.
+pub(crate) fn document(text: String) -> String {
+    let is_hostile = |char| char != '\n' && is_control(char);
+    if text.contains(is_hostile) { text.replace(is_hostile, " ") } else { text }
+}
+
 /// Text as it may stand in a line of Markdown: it neither ends the line nor begins HTML or a block of code.
 pub(crate) fn markdown(text: &str) -> String {
     line(text).replace('<', "&lt;").replace("```", "\\`\\`\\`").replace("~~~", "\\~\\~\\~")

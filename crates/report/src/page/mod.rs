@@ -123,7 +123,8 @@ pub fn page(findings: &Findings, context: &Context<'_>) -> String {
 /// A page from its template. Writing to a string cannot fail, and nothing in the templates can; should it be otherwise, the
 /// page says so.
 pub(crate) fn rendered(page: &impl Template) -> String {
-    page.render().unwrap_or_else(|error| format!("<!doctype html><p>The page could not be made: {error}"))
+    let page = page.render().unwrap_or_else(|error| format!("<!doctype html><p>The page could not be made: {error}"));
+    plain::document(page)
 }
 
 #[cfg(test)]

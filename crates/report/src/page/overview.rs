@@ -68,12 +68,14 @@ pub(super) fn cards(findings: &Findings, context: &Context<'_>) -> Vec<Card> {
         _ => format!("; not counted: {} whose times can hardly be true", counted(doubted, "cell")),
     };
     let rest = [
-        (sum(|one| one.kept), "keep the builtin"),
-        (sum(|one| one.level), "gain nothing under a rule"),
-        (doubted, "have times that can hardly be true"),
+        (sum(|one| one.kept), "keeps", "keep", "the builtin"),
+        (sum(|one| one.level), "gains", "gain", "nothing under a rule"),
+        (doubted, "has", "have", "times that can hardly be true"),
     ];
-    let rest: Vec<String> =
-        rest.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let say = |(count, one, several, what): (usize, &str, &str, &str)| {
+        format!("{count} {} {what}", if count == 1 { one } else { several })
+    };
+    let rest: Vec<String> = rest.into_iter().filter(|(count, ..)| *count > 0).map(say).collect();
     let mut cards = vec![
         card(
             times(overall(&expected)),
@@ -113,14 +115,14 @@ fn sureness(last: Option<&Round>) -> Card {
             let tuned = last.cells.iter().filter(|cell| cell.tuned).count();
             let between = match last.cells.len() - tuned {
                 0 => String::new(),
-                between => format!("; {tuned} of the cells were measured before, {between} lie between these"),
+                between => format!("; {tuned} of the cells were measured for tuning, {between} lie between these"),
             };
             Card {
                 value: format!("{} of {}", last.count(Outcome::Slower), last.cells.len()),
                 label: "slower in validation".to_owned(),
                 note: format!(
-                    "{} of launches, without and with the file{between}",
-                    counted(last.pairs as usize, "fresh pair")
+                    "{} of fresh launches, without and with the file{between}",
+                    counted(last.pairs as usize, "pair")
                 ),
             }
         }

@@ -11,7 +11,7 @@ use collrules_rules::{Choice, Collective, Release};
 use plotters_backend::text_anchor::HPos;
 
 use super::leaf::{evidence, heading, sizes, summary, tells};
-use crate::plot::{Canvas, Fill, Ink, Picture, SCALE};
+use crate::plot::{Canvas, Fill, Ink, Picture, SCALE, X};
 use crate::words::{times, wrapped};
 
 /// All lengths are pixels.
@@ -167,7 +167,7 @@ fn ticks(canvas: &Canvas, axis: SizeAxis, top: f64, bottom: f64) {
         let bytes = Bytes(1u64 << power.min(63));
         let x = axis.x(bytes.0 as f64);
         canvas.stroke(Ink::Grid, [at(x, top - 4.0), at(x, bottom)]);
-        let text = bytes.to_string();
+        let text = X::MessageBytes.value(bytes.0);
         let width = text.len() as f64 * CHARACTER + 10.0;
         if x >= free && x + width <= WIDTH {
             label(canvas, x, top - 8.0, &text);

@@ -56,12 +56,12 @@ fn compared(validation: &Validation, round: &Round) -> String {
     let tuned = round.cells.iter().filter(|cell| cell.tuned).count();
     let between = match round.cells.len() - tuned {
         0 => String::new(),
-        between => format!(", {tuned} that the rules were made from and {between} between these"),
+        between => format!(", {tuned} that were measured for tuning and {between} between these"),
     };
     format!(
-        "Open MPI {} was launched in {}, each once without and once with the rules file. {} compared{between}.",
+        "Open MPI {} ran in {} of fresh launches, without and with the rules file. {} compared{between}.",
         validation.version,
-        counted(round.pairs as usize, "fresh pair"),
+        counted(round.pairs as usize, "pair"),
         match round.cells.len() {
             1 => "1 cell was".to_owned(),
             cells => format!("{cells} cells were"),
@@ -90,9 +90,9 @@ fn given_back(round: &Round) -> String {
         _ => format!("{shown} shown to be slower and {suspected} suspected of it"),
     };
     format!(
-        "The rules of {} gave way to the builtin: {what} in {} of launches.",
+        "The rules of {} gave way to the builtin: {what} in {} of fresh launches.",
         counted(round.repaired.len(), "cell"),
-        counted(round.pairs as usize, "fresh pair"),
+        counted(round.pairs as usize, "pair"),
     )
 }
 
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn counts_add_up() {
         let said = sentences(&validation(Outcome::Slower, 0.5)).join(" ");
-        assert!(said.contains("1 cell was compared, 0 that the rules were made from and 1 between these."), "{said}");
+        assert!(said.contains("1 cell was compared, 0 that were measured for tuning and 1 between these."), "{said}");
         assert!(said.contains("With the file 0 cells are faster, 0 are the same, 1 is slower (100 %)."), "{said}");
         assert!(said.contains("0.50x (0.45 to 0.55)"), "{said}");
     }
