@@ -107,6 +107,9 @@ pub(crate) enum Failure {
     /// The file is not obeyed.
     #[error("{what}:\n{}", faults.join("\n"))]
     Unproven { what: String, faults: Vec<String> },
+    /// Whether the file is obeyed is not known.
+    #[error("whether the rules file is obeyed could not be shown: {cause}")]
+    Unshown { cause: RunnerError },
     /// Standard output is gone.
     #[error("cannot write to standard output: {0}")]
     Stdout(std::io::Error),
@@ -166,13 +169,14 @@ impl Failure {
             Self::Runner(
                 RunnerError::JobDied { .. }
                 | RunnerError::JobHung { .. }
+                | RunnerError::StartHung { .. }
                 | RunnerError::GaveUp { .. }
                 | RunnerError::Interrupted,
             ) => Exit::Incomplete,
             Self::Unconcluded { cause, .. } => cause.exit(),
             Self::OtherSystem { .. } => Exit::Environment,
             Self::Runner(_) => Exit::Environment,
-            Self::Incomplete { .. } | Self::Unvalidated { .. } => Exit::Incomplete,
+            Self::Incomplete { .. } | Self::Unvalidated { .. } | Self::Unshown { .. } => Exit::Incomplete,
             Self::Unproven { .. } => Exit::Unproven,
             Self::NotRepaired { .. } => Exit::Slower,
         }

@@ -22,6 +22,7 @@ use collrules_record::import::Algorithm;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_rules::emit::TargetFormat;
 use collrules_rules::{Behaviour, Collective, Distribution, Release};
+use collrules_runner::simulate::Simulation;
 
 pub(crate) use bench::Bench;
 pub(crate) use generate::{Completions, Man};
@@ -227,7 +228,7 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "SCENARIO", num_args = 0..=1, default_missing_value = "stale", require_equals = true)]
     pub(crate) simulate: Option<ScenarioArg>,
     /// Slots of the simulated cluster
-    #[arg(long, value_name = "N", default_value = "8", requires = "simulate")]
+    #[arg(long, value_name = "N", default_value = "8", requires = "simulate", value_parser = simulated_slots)]
     pub(crate) simulated_slots: Ranks,
     /// Release of the simulated Open MPI
     #[arg(long, value_name = "RELEASE", default_value = "5.0", requires = "simulate")]
@@ -448,6 +449,15 @@ fn only(text: &str) -> Result<(Collective, Algorithm), String> {
         .split_once(':')
         .ok_or_else(|| format!("`{text}` names no algorithm of a collective, such as bcast:binomial or barrier:3"))?;
     Ok((collective.trim().parse().map_err(|error| format!("{error}"))?, Algorithm::read(algorithm.trim())))
+}
+
+fn simulated_slots(text: &str) -> Result<Ranks, String> {
+    let slots: Ranks = text.parse().map_err(|_| format!("`{text}` is no number of slots"))?;
+    let most = Simulation::MOST_SLOTS;
+    if slots > most {
+        return Err(format!("a cluster of {slots} slots is more than can be simulated here; at most {most} can"));
+    }
+    Ok(slots)
 }
 
 fn percent(text: &str) -> Result<f64, String> {

@@ -14,7 +14,7 @@ use crate::args::Budget;
 use crate::failure::Failure;
 use crate::screen::{self, wrapped};
 
-/// Times a pilot and prints points and prediction. `taken` is what it took to get here, and `beyond` what is done behind the
+/// Times a few calls and prints points and estimate. `taken` is what it took to get here, and `beyond` what is done behind the
 /// grid for how many seconds at most.
 pub(super) fn print(
     backend: &mut dyn Backend,
@@ -101,19 +101,18 @@ fn grouped(skipped: &[Skipped]) -> Vec<(&str, Vec<Cell>)> {
     groups
 }
 
-/// The prediction. `others` are the seconds of jobs that do not measure.
+/// What the time is estimated to be. `others` are the seconds of jobs that do not measure.
 fn sentences(forecast: &Forecast, budget: Budget, others: f64) -> Vec<String> {
-    let launches: Vec<String> = forecast.launches.iter().map(|launch| launch.rounded()).collect();
     let total = Seconds(forecast.measuring.0 + others);
     let mut lines = vec![format!(
-        "Predicted from a pilot of {} cells: about {} in all, with launches of {}.",
-        forecast.piloted,
+        "It will take about {}: a rough estimate from calls of the builtin in {} cells. It may take half of that, or \
+         twice as long, and longer where other programs use the processors.",
         total.rounded(),
-        launches.join(", "),
+        forecast.timed,
     )];
     if forecast.unknown > 0 {
         lines.push(format!(
-            "That leaves out {} cells of which the pilot learned nothing: it ended before it came to any like them.",
+            "The estimate leaves out {} cells: no calls like theirs could be timed for it.",
             forecast.unknown,
         ));
     }
@@ -125,10 +124,7 @@ fn sentences(forecast: &Forecast, budget: Budget, others: f64) -> Vec<String> {
                 free.rounded()
             )
         } else {
-            format!(
-                "The budget of {} is not needed in full: every cell will be as precise as asked for.",
-                budget.rounded(),
-            )
+            format!("It ends earlier than the budget of {} if every cell is precise before.", budget.rounded())
         });
     }
     lines
@@ -140,18 +136,13 @@ mod tests {
 
     #[test]
     fn a_budget_that_binds_is_told_from_one_that_does_not() {
-        let forecast = |unbounded| Forecast {
-            launches: vec![Seconds(10.0), Seconds(9.0)],
-            measuring: Seconds(20.0),
-            unbounded: Seconds(unbounded),
-            piloted: 4,
-            unknown: 0,
-        };
+        let forecast =
+            |unbounded| Forecast { measuring: Seconds(20.0), unbounded: Seconds(unbounded), timed: 4, unknown: 0 };
         let budget = Budget(Some(Seconds(25.0)));
         let text = sentences(&forecast(300.0), budget, 5.0).join(" ");
-        assert!(text.contains("about 25s in all, with launches of 10s, 9s."), "{text}");
+        assert!(text.contains("about 25s: a rough estimate from calls of the builtin in 4 cells"), "{text}");
         assert!(text.contains("--budget none it would take about 5.1m"), "{text}");
-        assert!(sentences(&forecast(20.0), budget, 5.0)[1].contains("not needed in full"));
+        assert!(sentences(&forecast(20.0), budget, 5.0)[1].contains("ends earlier than the budget of 25s"));
         assert_eq!(sentences(&forecast(20.0), Budget(None), 5.0).len(), 1);
     }
 }

@@ -29,6 +29,9 @@ pub(crate) fn run(args: &Tune) -> Result<Exit, Failure> {
         Failure::Record(_) | Failure::Runner(RunnerError::Interrupted | RunnerError::Scratch { .. }) => {
             Failure::Unconcluded { cause: Box::new(failure), run }
         }
+        Failure::Runner(cause) if cause.is_of_job() => {
+            Failure::Unconcluded { cause: Box::new(Failure::Unshown { cause }), run }
+        }
         failure => failure,
     })
 }

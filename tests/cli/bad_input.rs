@@ -33,6 +33,7 @@ fn sizes_counts_and_times_have_to_make_sense() {
         ("tune --budget soon", "`soon` is not a time"),
         ("tune --min-gain 300", "not a percentage"),
         ("tune --simulate --np 1", "--np begins at 2"),
+        ("tune --simulate --simulated-slots 4294967295", "more than can be simulated here"),
         ("tune --mpirun-args 'a", "cannot be split"),
         ("analyze nowhere.csv", "a table needs a directory"),
     ] {

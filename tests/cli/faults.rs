@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::running::{Process, Running, is_alive, kill, wait_for};
-use crate::support::{OpenMpi, Ran, bounded, collrules, skip, under_each_release};
+use crate::support::{OpenMpi, Ran, allow_root, bounded, collrules, skip, under_each_release};
 
 /// A stand-in for the worker.
 fn script(directory: &Path, text: &str) -> PathBuf {
@@ -39,6 +39,35 @@ fn workers_that_do_not_do_their_job_are_named() {
         run(other).exits(4).complains("protocol 999");
         let missing = tune_with_worker(mpi, scratch.path(), Path::new("/nowhere/collrules-worker")).exits(4);
         missing.complains("no `collrules-worker` found");
+    });
+}
+
+/// A launcher of another Open MPI than the one that the worker loads, in a prefix of its own.
+#[test]
+fn the_library_is_looked_for_beside_mpirun_and_named_where_it_is_the_wrong_one() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let (bin, lib) = (scratch.path().join("bin"), scratch.path().join("lib64"));
+        fs::create_dir(&bin).unwrap();
+        fs::create_dir(&lib).unwrap();
+        // As a build of 6.0 delivers it.
+        fs::write(lib.join("libmpi.so.0"), "").unwrap();
+        let run = |text: &str| {
+            let version = format!("[ \"$1\" = --version ] && echo 'mpirun (Open MPI) {}' && exit", mpi.version);
+            fs::rename(script(scratch.path(), &format!("{version}\n{text}")), bin.join("mpirun")).unwrap();
+            let mut command = bounded();
+            allow_root(&mut command);
+            command.args(["tune", "--np", "2", "--hang-timeout", "20s", "--out"]).arg(scratch.path().join("run"));
+            Ran::from(command.arg("--mpirun").arg(bin.join("mpirun")).output().unwrap())
+        };
+        run("echo searching \"$LD_LIBRARY_PATH\" >&2; exit 3")
+            .exits(4)
+            .complains(&format!("searching {}", lib.display()));
+        // Every rank is alone, and has nothing to read.
+        let alone = run("for worker; do :; done; exec \"$worker\" < /dev/null").exits(4);
+        alone.complains("standard input ended before a task came");
+        alone.complains("libmpi.so");
+        alone.complains("is one of 1 ranks");
     });
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
 use serde_json::Value;
 
 use crate::support::{Ran, bounded, collrules, data, skip};
@@ -66,10 +67,7 @@ fn on_the_summit_table_ours_lies_above_the_frontier() {
 /// best or any, from size to size. Each value has noise of its own, each sweep of message sizes some more.
 fn table(directory: &Path, seed: u64, of_value: f64, of_sweep: f64) -> PathBuf {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut normal = move || {
-        let (radius, angle): (f64, f64) = (random.random(), random.random());
-        (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
-    };
+    let mut normal = move || -> f64 { random.sample(StandardNormal) };
     let mut text = "collective,algorithm_id,comm_size,launch,message_bytes,avg_latency_us\n".to_owned();
     for collective in ["bcast", "reduce", "allreduce", "allgather"] {
         let curves: Vec<[f64; 4]> = (0..6)

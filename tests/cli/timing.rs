@@ -116,7 +116,7 @@ fn memory_is_bounded_whatever_the_number_of_candidates() {
 fn a_dry_run_foresees_the_time_without_measuring_all() {
     let nowhere = Path::new("/nonexistent/run");
     let ran = collrules("tune --simulate --dry-run --np 2,8 --budget none --out", nowhere).exits(0);
-    ran.says("Predicted from a pilot of");
+    ran.says("a rough estimate from calls of the builtin in");
     ran.says("on the clock of the simulation");
     let ran = collrules("tune --simulate --dry-run --np 2,8 --budget 2s --out", nowhere).exits(0);
     ran.says("With --budget none it would take about");
@@ -124,6 +124,6 @@ fn a_dry_run_foresees_the_time_without_measuring_all() {
         let arguments = "tune --dry-run --ops bcast --np 2 --sizes 1:4K --budget none --oversubscribe --out";
         Ran::from(mpi.collrules(arguments, nowhere).output().unwrap())
             .exits(0)
-            .says("Predicted from a pilot of 4 cells");
+            .says("a rough estimate from calls of the builtin in 2 cells");
     });
 }

@@ -31,7 +31,7 @@ pub const COLUMNS: [&str; 11] = [
 /// and are compared in pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// The launch of the MPI job, from 0.
+    /// The number of the repetition, from 0: [`Plan::repetition`](crate::Plan::repetition) says what it counts.
     pub launch: u32,
     /// The visit to the cell within the launch, from 0.
     pub visit: u32,
@@ -61,7 +61,7 @@ pub enum Ended {
 /// A point that gets no more samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndedPoint {
-    /// The launch of the MPI job, from 0.
+    /// The number of the repetition, from 0: [`Plan::repetition`](crate::Plan::repetition) says what it counts.
     pub launch: u32,
     /// What was timed.
     pub cell: Cell,

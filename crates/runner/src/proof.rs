@@ -24,7 +24,7 @@ use crate::backend::Backend;
 use crate::error::RunnerError;
 use crate::grid::{DEFAULT_MEMORY, obstacle};
 use crate::scratch;
-use crate::wire::{Call, Outcome};
+use crate::wire::{Call, CallEnd};
 
 /// Calls on both sides of a boundary are made up to this size of message: the root of a scatter holds as much per rank.
 const MAX_PROBED: Bytes = Bytes(64 << 20);
@@ -56,14 +56,14 @@ pub enum Fault {
         /// The call.
         call: Call,
         /// How it ended.
-        outcome: Outcome,
+        outcome: CallEnd,
     },
     /// A call failed or had a wrong result under the file itself.
     Unusable {
         /// The call.
         call: Call,
         /// How it ended.
-        outcome: Outcome,
+        outcome: CallEnd,
     },
 }
 
@@ -109,11 +109,9 @@ pub fn prove(
     let shown = probe(backend, scratch, table, release, cells, &mut proof)
         .and_then(|()| if proof.faults.is_empty() { apply(backend, &rules, cells, &mut proof) } else { Ok(()) });
     match shown {
-        // A job that breaks down under a rules file is a finding about the file.
-        Err(
-            broken
-            @ (RunnerError::JobDied { .. } | RunnerError::JobHung { .. } | RunnerError::WorkerDidNotStart { .. }),
-        ) => {
+        // A job that breaks down in its calls under a rules file is a finding about the file. One that never began, or
+        // that somebody ended, says nothing about it.
+        Err(broken @ (RunnerError::JobDied { outside: false, .. } | RunnerError::JobHung { .. })) => {
             proof.faults.push(Fault::Broken(broken.to_string()));
             Ok(proof)
         }
@@ -126,7 +124,7 @@ fn apply(backend: &mut dyn Backend, rules: &Path, cells: &[Cell], proof: &mut Pr
     let calls: Vec<Call> = cells.iter().map(|cell| (*cell).into()).collect();
     let outcomes = backend.probe(rules, &calls)?;
     proof.used = calls.len();
-    let wrong = calls.into_iter().zip(outcomes).filter(|(_, outcome)| *outcome != Outcome::Right);
+    let wrong = calls.into_iter().zip(outcomes).filter(|(_, outcome)| *outcome != CallEnd::Right);
     proof.faults.extend(wrong.map(|(call, outcome)| Fault::Unusable { call, outcome }));
     Ok(())
 }
@@ -190,15 +188,15 @@ fn probe_part(
     let copy = scratch::file(scratch, "probe", &format!("{version}{}", board.file()))?;
     let outcomes = backend.probe(copy.path(), &calls)?;
     proof.probed += calls.len();
-    if !outcomes.iter().any(|outcome| matches!(outcome, Outcome::Refused(_) | Outcome::Mixed(_))) {
+    if !outcomes.iter().any(|outcome| matches!(outcome, CallEnd::Refused(_) | CallEnd::Mixed(_))) {
         proof.faults.push(Fault::NotAccepted);
         return Ok(());
     }
     for (call, outcome) in calls.into_iter().zip(outcomes) {
         let obeyed = match outcome {
-            Outcome::Refused(_) => errs(&board, release, &call),
-            Outcome::Right => !errs(&board, release, &call),
-            Outcome::Wrong | Outcome::Mixed(_) => false,
+            CallEnd::Refused(_) => errs(&board, release, &call),
+            CallEnd::Right => !errs(&board, release, &call),
+            CallEnd::Wrong | CallEnd::Mixed(_) => false,
         };
         if !obeyed {
             proof.faults.push(Fault::WrongRule { call, outcome });

@@ -21,7 +21,7 @@ use collrules_rules::{Choice, Collective, Release, RuleTable};
 use crate::backend::Backend;
 use crate::error::RunnerError;
 use crate::scratch;
-use crate::wire::{Call, Outcome};
+use crate::wire::{Call, CallEnd};
 
 /// The message bytes of the first probed communicator size; multiples of 8, and no size that programs favour.
 const FIRST_BYTES: u64 = 10_008;
@@ -57,7 +57,7 @@ pub fn serving(
         let outcomes = backend.serving(copy.path(), &calls, &without)?;
         for (call, outcomes) in calls.iter().zip(outcomes) {
             let Call { collective, ranks, .. } = *call;
-            let serves = outcomes.iter().position(|outcome| matches!(outcome, Outcome::Refused(_)));
+            let serves = outcomes.iter().position(|outcome| matches!(outcome, CallEnd::Refused(_)));
             let without = serves.map(|place| without[place].clone());
             match without {
                 Some(without) => {

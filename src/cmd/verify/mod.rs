@@ -38,6 +38,14 @@ struct System {
 
 pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
     let (backend, survey, release, _) = start::tuning(&args.launch)?;
+    verify(args, backend, survey, release).map_err(|failure| match failure {
+        // A job that did not do what it was asked shows nothing, neither for the file nor against it.
+        Failure::Runner(cause) if cause.is_of_job() => Failure::Unshown { cause },
+        failure => failure,
+    })
+}
+
+fn verify(args: &Verify, backend: MpiBackend, survey: Survey, release: Release) -> Result<(), Failure> {
     let backend = if args.deployed { backend.as_deployed() } else { backend };
     let mut system = System { backend, survey, release };
     let mut found = if args.deployed { system.backend.circumstances(None)? } else { Vec::new() };
@@ -112,8 +120,9 @@ impl Question {
 fn question(path: PathBuf, survey: &Survey) -> Result<Question, Failure> {
     let bytes = source::read(&path)?;
     let behaviour = Behaviour::of(survey.version).map_err(RunnerError::from)?;
-    let ruled = collectives(&path, &bytes)?;
+    // Why a file is not taken is told by the release in use.
     let table = in_force(&path, &bytes, &behaviour)?.to_table();
+    let ruled = collectives(&bytes);
     Ok(Question { path, bytes, table, ruled, behaviour })
 }
 
@@ -166,12 +175,9 @@ fn prove(
 }
 
 /// The collectives that the file has rules for, whichever version reads them.
-fn collectives(path: &Path, bytes: &[u8]) -> Result<Vec<Collective>, Failure> {
+fn collectives(bytes: &[u8]) -> Vec<Collective> {
     let read = Behaviour::distinct().into_iter().rev().find_map(|version| load(bytes, &version).into_accepted());
-    match read {
-        Some(file) => Ok(file.to_table().collectives().map(|(collective, _)| collective).collect()),
-        None => in_force(path, bytes, &Behaviour::latest(Release::V5_0)).map(|_| Vec::new()),
-    }
+    read.map_or_else(Vec::new, |file| file.to_table().collectives().map(|(collective, _)| collective).collect())
 }
 
 /// What a version reads.

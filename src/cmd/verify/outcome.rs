@@ -118,6 +118,8 @@ impl Outcome {
                 "alike": messages.alike,
                 "silent": messages.silent,
                 "other": messages.other,
+                "uncounted": messages.uncounted.iter().map(|(cell, why)| json!({ "cell": cell, "why": why }))
+                    .collect::<Vec<_>>(),
             })),
             "uncounted": self.uncounted,
         })
@@ -125,8 +127,8 @@ impl Outcome {
 }
 
 fn of_messages(messages: &Messages) -> String {
-    let Messages { shown, alike, silent, .. } = messages;
-    if shown.is_empty() && alike.is_empty() {
+    let Messages { shown, alike, silent, uncounted, .. } = messages;
+    if shown.is_empty() && alike.is_empty() && uncounted.is_empty() {
         return if silent.is_empty() {
             "No call was made that a rule gives an algorithm of its own.".to_owned()
         } else {
@@ -137,13 +139,16 @@ fn of_messages(messages: &Messages) -> String {
         "Messages counted: {} of {} calls with an algorithm of their own send what that algorithm sends, and the builtin \
          would not",
         shown.len(),
-        shown.len() + alike.len() + silent.len(),
+        shown.len() + alike.len() + silent.len() + uncounted.len(),
     );
     if !alike.is_empty() {
         text += &format!("; {} send what both would send", alike.len());
     }
     if !silent.is_empty() {
         text += &format!("; of {} the messages are not reported or cannot be compared", silent.len());
+    }
+    if let Some((cell, why)) = uncounted.first() {
+        text += &format!("; {} could not be counted, the first of them {cell}: {why}", uncounted.len());
     }
     text + "."
 }

@@ -45,7 +45,6 @@ fn manifest() -> Manifest {
             seed: 7,
             separate: Separate::default(),
             skipped: Vec::new(),
-            under_rule: None,
             deployment: None,
             placement: Placement::default(),
         },

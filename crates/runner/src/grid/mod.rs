@@ -13,7 +13,7 @@ mod sizes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::import::Algorithm;
-use collrules_record::plan::{CellPlan, Effort, Schedule, Separate, Skipped};
+use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Survey};
 use collrules_rules::registry;
@@ -165,18 +165,7 @@ impl Grid {
         let nodes = ranks.iter().map(|ranks| (*ranks, self.layout.nodes(&survey.hosts, *ranks))).collect();
         let placement = Placement { layout: self.layout, nodes, serving: Vec::new() };
         let separate = self.separate(&cells, survey, launches);
-        Ok(Plan {
-            cells,
-            ranks: largest,
-            launches,
-            schedule,
-            seed,
-            separate,
-            skipped,
-            under_rule: None,
-            deployment: None,
-            placement,
-        })
+        Ok(Plan { cells, ranks: largest, launches, schedule, seed, separate, skipped, deployment: None, placement })
     }
 
     /// The choices that a collective is restricted to, if it is.
@@ -204,7 +193,7 @@ impl Grid {
         };
         let (tuned, shared) = equivalent::share(release, cell, &choices);
         let candidates = std::iter::once(Candidate::Builtin).chain(tuned).collect();
-        CellPlan { cell, candidates, shared, effort: Effort::default() }
+        CellPlan { cell, candidates, shared }
     }
 
     fn separate(&self, cells: &[CellPlan], survey: &Survey, launches: u32) -> Separate {

@@ -8,12 +8,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::median;
-use collrules_record::plan::{Effort, Plan, Schedule};
+use collrules_record::plan::{Plan, Schedule};
 use collrules_record::sample::{Ended, EndedPoint, Row};
 use collrules_record::{Candidate, Cell, Estimate, Seconds};
 
-use super::LEVEL;
 use super::cell::LEAST_VISITS;
+use super::visit::LEVEL;
+use crate::launch::{Effort, LaunchCell, LaunchKind, LaunchPlan};
 use crate::wire::Event;
 
 /// After a single launch a gain, or a loss, has to be this much to count as decided: in nine of ten cells launches
@@ -57,7 +58,7 @@ struct CellHistory {
 }
 
 impl History {
-    /// Of a campaign that has measured nothing yet.
+    /// Of a campaign that has measured nothing yet, and in which all is measured together.
     pub fn new(plan: &Plan) -> Self {
         let (cells, ended) = (BTreeMap::new(), BTreeSet::new());
         Self { plan: plan.clone(), cells, ended, past: 0.0, current: 0.0, launches: 0, spread: None }
@@ -132,12 +133,29 @@ impl History {
         elapsed: Seconds,
         begun: bool,
         wanted: impl Fn(Cell, Candidate) -> bool,
-    ) -> Option<Plan> {
+    ) -> Option<LaunchPlan> {
         let wanted = |cell, candidate| !self.ended.contains(&(cell, candidate)) && wanted(cell, candidate);
-        let mut plan = self.plan.for_launch(launch, wanted);
-        plan.cells.iter_mut().for_each(|planned| planned.effort = self.effort(planned.cell, &self.plan.schedule));
-        plan.schedule = self.schedule(launch, elapsed, begun)?;
-        (!plan.cells.is_empty()).then_some(plan)
+        let cells = self.plan.cells.iter().map(|planned| {
+            let candidates = planned.candidates.iter().copied().filter(|candidate| wanted(planned.cell, *candidate));
+            let effort = self.effort(planned.cell, &self.plan.schedule);
+            LaunchCell { cell: planned.cell, candidates: candidates.collect(), effort }
+        });
+        let comparable = |planned: &LaunchCell| {
+            planned.candidates.first() == Some(&Candidate::Builtin) && planned.candidates.len() > 1
+        };
+        let cells: Vec<LaunchCell> = cells.filter(comparable).collect();
+        if cells.is_empty() {
+            return None;
+        }
+        Some(LaunchPlan {
+            cells,
+            ranks: self.plan.ranks,
+            schedule: self.schedule(launch, elapsed, begun)?,
+            // Orders of its own.
+            seed: self.plan.seed.wrapping_add(u64::from(launch) << 32),
+            kind: LaunchKind::Together,
+            placement: self.plan.placement.clone(),
+        })
     }
 
     /// The time of a launch: its part of what is left.

@@ -2,6 +2,9 @@
 
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Choice, Collective};
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
 
 use super::formulas::algorithm_seconds;
 
@@ -27,12 +30,6 @@ pub struct Model {
 }
 
 impl Model {
-    /// Start-up time of a message in seconds (`a`).
-    pub const LATENCY: f64 = 10e-6;
-    /// Transfer time of a byte in seconds (`b`): 1 GB/s.
-    pub const BYTE_TIME: f64 = 1e-9;
-    /// Time to apply an operation to a byte in seconds (`g`): 4 GB/s.
-    pub const REDUCTION_TIME: f64 = 0.25e-9;
     /// Standard deviation of the logarithm of a time that all candidates of a round share.
     pub const COMMON_NOISE: f64 = 0.05;
     /// Standard deviation of the logarithm of a time that is each call's own.
@@ -93,6 +90,11 @@ fn best_seconds(cell: Cell) -> f64 {
         })
     });
     choices.map(|choice| algorithm_seconds(cell, choice)).fold(f64::INFINITY, f64::min)
+}
+
+/// A standard normal variate.
+pub(super) fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    rng.sample(StandardNormal)
 }
 
 #[cfg(test)]

@@ -143,6 +143,7 @@ pub(super) fn white(mut residuals: Vec<f64>) -> Option<f64> {
 mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
+    use rand_distr::StandardNormal;
 
     use super::*;
 
@@ -169,13 +170,9 @@ mod tests {
     /// Normal noise of deviation 0.1, with a step in the middle that must not pass for noise.
     #[test]
     fn white_noise_is_measured() {
-        let mut random = ChaCha8Rng::seed_from_u64(1);
-        let normal = |random: &mut ChaCha8Rng| {
-            let (u, v): (f64, f64) = (random.random(), random.random());
-            (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-        };
+        let normal = ChaCha8Rng::seed_from_u64(1).sample_iter::<f64, _>(StandardNormal);
         let values: Vec<f64> =
-            (0..4000).map(|k| 0.1 * normal(&mut random) + if k < 2000 { 0.0 } else { 1.0 }).collect();
+            (0..4000).zip(normal).map(|(k, value)| 0.1 * value + if k < 2000 { 0.0 } else { 1.0 }).collect();
         let white = white(values.windows(3).map(|w| w[1] - (w[0] + w[2]) / 2.0).collect()).expect("many");
         assert!((white / 0.1 - 1.0).abs() < 0.1, "{white}");
         assert_eq!(super::white(vec![0.1; 39]), None);

@@ -15,6 +15,7 @@ use collrules_tuner::repair::{repair, without};
 use collrules_tuner::validation::{Known, compare, doubtful};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
 
 /// Deviations of logarithms: of what a whole launch shares, what all cells of a communicator share in it, and what one cell
 /// has; the last differs from cell to cell by up to `spread`, and one launch of a cell in 20 is `outlier` times off. Each
@@ -60,8 +61,7 @@ impl Study {
     }
 
     fn normal(&mut self) -> f64 {
-        let (radius, angle) = (1.0 - self.rng.random::<f64>(), self.rng.random::<f64>() * std::f64::consts::TAU);
-        (-2.0 * radius.ln()).sqrt() * angle.cos()
+        self.rng.sample(StandardNormal)
     }
 
     /// One more pair of launches over these cells.

@@ -3,71 +3,66 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
+use collrules_record::plan::{Plan, Repetition};
 use collrules_record::sample::Row;
-use collrules_record::{Candidate, Cell, Plan, Seconds};
+use collrules_record::{Candidate, Cell, Seconds};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
 
 use crate::campaign::{self, Launch};
 use crate::engine::{self, Executor, Opened};
+use crate::launch::LaunchPlan;
 use crate::schedule::Visit;
 use crate::schedule::history::History;
-use crate::simulate::normal;
-use crate::wire::Timing;
+use crate::wire::RankTimes;
 
 /// What a cell costs, in seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct CellCost {
+pub(super) struct CellCost {
     /// A call of each candidate.
-    pub(crate) calls: BTreeMap<Candidate, f64>,
+    pub(super) calls: BTreeMap<Candidate, f64>,
     /// Making and checking a candidate.
-    pub(crate) check: f64,
+    pub(super) check: f64,
     /// What a turn takes beside the call.
-    pub(crate) turn: f64,
+    pub(super) turn: f64,
     /// How calls vary.
-    pub(crate) noise: Noise,
-}
-
-impl CellCost {
-    /// A turn of the builtin.
-    pub(crate) fn round(&self) -> f64 {
-        self.turn + self.calls.get(&Candidate::Builtin).copied().unwrap_or_default()
-    }
+    pub(super) noise: Noise,
 }
 
 /// Standard deviations of the logarithms of factors on a time, each drawn anew for what it is named after.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Noise {
+pub(super) struct Noise {
     /// A candidate in a cell, for a launch.
-    pub(crate) launch: f64,
+    pub(super) launch: f64,
     /// A candidate, for a visit.
-    pub(crate) visit: f64,
+    pub(super) visit: f64,
     /// All candidates together, for a round.
-    pub(crate) round: f64,
+    pub(super) round: f64,
     /// A single call.
-    pub(crate) call: f64,
+    pub(super) call: f64,
     /// The share of calls that take several times as long: 2 to 10 times.
-    pub(crate) outliers: f64,
+    pub(super) outliers: f64,
 }
 
 /// What came of a rehearsal.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rehearsal {
+pub(super) struct Rehearsal {
     /// The seconds of each launch, without its start.
-    pub(crate) launches: Vec<f64>,
+    pub(super) launches: Vec<f64>,
     /// Every row that the campaign would have written.
-    pub(crate) rows: Vec<Row>,
+    pub(super) rows: Vec<Row>,
 }
 
 /// Plays a campaign whose launches take `setup` seconds before their first cell.
-pub(crate) fn rehearse(plan: &Plan, costs: &BTreeMap<Cell, CellCost>, setup: f64, seed: u64) -> Rehearsal {
+pub(super) fn rehearse(plan: &Plan, costs: &BTreeMap<Cell, CellCost>, setup: f64, seed: u64) -> Rehearsal {
     let mut history = History::new(plan);
     let mut rehearsal = Rehearsal::default();
     for number in 0..plan.launches {
         // Starting takes what the plan expects it to take.
         let elapsed = rehearsal.launches.iter().map(|seconds| seconds + plan.schedule.startup.0).sum();
         let Some(plan) = history.next(number, Seconds(elapsed), false, |_, _| true) else { break };
-        let launch = Launch { number, series: number, planned: number, plan: &plan };
+        let launch = Launch { number, repetition: Repetition::Launch(number), planned: number, plan: &plan };
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(u64::from(number));
         let mut player = Player { plan: &plan, costs, rng, clock: setup, launch: BTreeMap::new() };
@@ -84,7 +79,7 @@ pub(crate) fn rehearse(plan: &Plan, costs: &BTreeMap<Cell, CellCost>, setup: f64
 }
 
 struct Player<'a> {
-    plan: &'a Plan,
+    plan: &'a LaunchPlan,
     costs: &'a BTreeMap<Cell, CellCost>,
     rng: ChaCha8Rng,
     clock: f64,
@@ -94,7 +89,7 @@ struct Player<'a> {
 
 impl Player<'_> {
     fn factor(&mut self, deviation: f64) -> f64 {
-        if deviation > 0.0 { (deviation * normal(&mut self.rng)).exp() } else { 1.0 }
+        if deviation > 0.0 { (deviation * self.rng.sample::<f64, _>(StandardNormal)).exp() } else { 1.0 }
     }
 
     fn call(&mut self, noise: Noise) -> f64 {
@@ -116,7 +111,7 @@ impl Executor for Player<'_> {
         Ok(Opened { failed: Vec::new(), round_cost: calls })
     }
 
-    fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<Timing>>, Infallible> {
+    fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, Infallible> {
         let planned = &self.plan.cells[visit.cell];
         let Some(cost) = self.costs.get(&planned.cell) else { return Ok(Vec::new()) };
         let mut base = Vec::with_capacity(visit.candidates.len());
