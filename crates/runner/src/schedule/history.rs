@@ -36,7 +36,7 @@ const ALIKE: f64 = 1.03;
 
 /// What was measured so far in a campaign, and what is to be measured next.
 #[derive(Clone, Debug)]
-pub struct History {
+pub(crate) struct History {
     plan: Plan,
     cells: BTreeMap<Cell, CellHistory>,
     ended: BTreeSet<(Cell, Candidate)>,
@@ -59,14 +59,14 @@ struct CellHistory {
 
 impl History {
     /// Of a campaign that has measured nothing yet, and in which all is measured together.
-    pub fn new(plan: &Plan) -> Self {
+    pub(crate) fn new(plan: &Plan) -> Self {
         let (cells, ended) = (BTreeMap::new(), BTreeSet::new());
         Self { plan: plan.clone(), cells, ended, past: 0.0, current: 0.0, launches: 0, spread: None }
     }
 
     /// Takes in rows, in the order in which they were written: those of an event, or of an earlier part of the
     /// campaign.
-    pub fn see(&mut self, rows: &[Row]) {
+    pub(crate) fn see(&mut self, rows: &[Row]) {
         for row in rows {
             match row {
                 Row::Sample(sample) => {
@@ -88,17 +88,17 @@ impl History {
     }
 
     /// Takes note that a launch was cut short: its time is spent, and another will go on with it.
-    pub fn cut(&mut self) {
+    pub(crate) fn cut(&mut self) {
         self.past += std::mem::take(&mut self.current);
     }
 
     /// Takes note of seconds that launches of an earlier session took by their own account.
-    pub fn charge(&mut self, seconds: f64) {
+    pub(crate) fn charge(&mut self, seconds: f64) {
         self.past += seconds;
     }
 
     /// Takes note of the time that a launch has taken.
-    pub fn watch(&mut self, event: &Event) {
+    pub(crate) fn watch(&mut self, event: &Event) {
         if let Event::Visited { at, .. } | Event::Opened { at, .. } = event {
             self.current = *at;
         }
@@ -106,7 +106,7 @@ impl History {
 
     /// Ends a launch: closes its visits, and returns the points that are beaten in every launch so far, to be recorded
     /// under its number.
-    pub fn close(&mut self, launch: u32) -> Vec<EndedPoint> {
+    pub(crate) fn close(&mut self, launch: u32) -> Vec<EndedPoint> {
         self.past += self.current;
         self.current = 0.0;
         self.launches += 1;
@@ -127,7 +127,7 @@ impl History {
     /// The plan of a launch that begins after `elapsed`; none if nothing is left to measure, or no time.
     ///
     /// One that goes on with a launch that was cut short (`begun`) is made in any case, for what that one has not seen.
-    pub fn next(
+    pub(crate) fn next(
         &self,
         launch: u32,
         elapsed: Seconds,

@@ -18,10 +18,10 @@ use collrules_rules::{Behaviour, Collective, Distribution, Release, Version, loa
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-pub use model::{Model, Scenario};
+pub use model::Scenario;
 
 use self::deployed::DeployedLaunch;
-use self::model::normal;
+use self::model::{Model, normal};
 use crate::backend::Backend;
 use crate::engine::{self, Executor, Opened};
 use crate::error::RunnerError;

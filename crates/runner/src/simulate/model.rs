@@ -19,38 +19,38 @@ pub enum Scenario {
     /// All candidates of a cell take the same time: whatever differs is noise.
     Noise,
     /// As `Stale`, but what was measured does not hold where it is used: under a rules file, bcast by anything but the
-    /// builtin takes [`Model::LETDOWN`] times as long as the builtin, from [`Model::LETDOWN_BYTES`] on.
+    /// builtin takes 1.5 times as long as the builtin, from 256 KiB on.
     Deceptive,
 }
 
 /// A cost model.
 #[derive(Clone, Debug)]
-pub struct Model {
+pub(crate) struct Model {
     scenario: Scenario,
 }
 
 impl Model {
     /// Standard deviation of the logarithm of a time that all candidates of a round share.
-    pub const COMMON_NOISE: f64 = 0.05;
+    pub(crate) const COMMON_NOISE: f64 = 0.05;
     /// Standard deviation of the logarithm of a time that is each call's own.
-    pub const OWN_NOISE: f64 = 0.02;
+    pub(crate) const OWN_NOISE: f64 = 0.02;
 
     /// Standard deviation of the logarithm of what all calls of a launch share, where launches are what is compared.
-    pub const LAUNCH_NOISE: f64 = 0.01;
+    pub(crate) const LAUNCH_NOISE: f64 = 0.01;
     /// The same of what all calls of a cell share in a launch.
-    pub const CELL_NOISE: f64 = 0.01;
+    pub(crate) const CELL_NOISE: f64 = 0.01;
     /// What the rules of `Scenario::Deceptive` cost.
-    pub const LETDOWN: f64 = 1.5;
+    pub(crate) const LETDOWN: f64 = 1.5;
     /// The message bytes from which on they do.
-    pub const LETDOWN_BYTES: u64 = 256 << 10;
+    pub(crate) const LETDOWN_BYTES: u64 = 256 << 10;
 
     /// The model of a scenario.
-    pub fn new(scenario: Scenario) -> Self {
+    pub(crate) fn new(scenario: Scenario) -> Self {
         Self { scenario }
     }
 
     /// The time without noise, in seconds.
-    pub fn seconds(&self, cell: Cell, candidate: Candidate) -> f64 {
+    pub(crate) fn seconds(&self, cell: Cell, candidate: Candidate) -> f64 {
         let stale = match cell.collective {
             Collective::Bcast => Choice::plain(6),
             _ => Choice::plain(1),
@@ -68,7 +68,7 @@ impl Model {
     }
 
     /// The time without noise where a rules file in force makes this choice, in seconds.
-    pub fn deployed_seconds(&self, cell: Cell, choice: Choice) -> f64 {
+    pub(crate) fn deployed_seconds(&self, cell: Cell, choice: Choice) -> f64 {
         let deceived = self.scenario == Scenario::Deceptive
             && cell.collective == Collective::Bcast
             && cell.bytes.0 >= Self::LETDOWN_BYTES
