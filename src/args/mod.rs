@@ -183,13 +183,10 @@ pub(crate) struct CriteriaArgs {
     /// Share of wrong replacements among all, in percent, that is put up with
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub(crate) error_rate: f64,
-    /// Gain, in percent, that is asked for where single values allow no test and all message sizes share one choice
-    #[arg(long, value_name = "PERCENT", default_value = "20", value_parser = percent)]
+    /// Gain, in percent, that is asked for where single values allow no test: of the value, and of its mean with those of
+    /// neighbouring communicator sizes
+    #[arg(long, value_name = "PERCENT", default_value = "15", value_parser = percent)]
     pub(crate) untested_gain: f64,
-    /// Where single values allow no test: how many times more a choice that is slower than the builtin by more than 5 %
-    /// in another launch counts than one that is not
-    #[arg(long, value_name = "FACTOR", default_value_t = 7.0)]
-    pub(crate) caution: f64,
 }
 
 #[derive(Clone, Debug, clap::Args)]
@@ -275,9 +272,6 @@ pub(crate) struct Analyze {
     pub(crate) criteria: CriteriaArgs,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
-    /// Write frontier.csv as well: the least regret for every number of rules (tables only)
-    #[arg(long)]
-    pub(crate) frontier: bool,
     /// Decide on these launches only, and compare what the choices are worth on --test-launches with what simple methods
     /// reach; nothing is written
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "test_launches", conflicts_with = "out")]

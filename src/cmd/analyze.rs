@@ -13,7 +13,7 @@ use collrules_rules::Release;
 use collrules_runner::grid::known_release;
 use collrules_tuner::Observations;
 
-use super::{clock, conclude, frontier, remarks, replay, served};
+use super::{clock, conclude, remarks, replay, served};
 use crate::args::{Analyze, CriteriaArgs, TABLE_RELEASE};
 use crate::deliver::{self, Pins};
 use crate::failure::Failure;
@@ -26,9 +26,6 @@ pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
 fn analyze_run(args: &Analyze) -> Result<(), Failure> {
     if args.release.is_some() {
         return Err(Failure::Usage("a run knows its own release; --release is for tables".to_owned()));
-    }
-    if args.frontier {
-        return Err(Failure::Usage("--frontier is for tables; it does not read runs yet".to_owned()));
     }
     let run = RunDir::open(&args.input)?;
     if let Some((manifest, report)) = run.imported()? {
@@ -114,10 +111,10 @@ pub(super) fn findings_under(
 ) -> Result<Findings, Failure> {
     let source_name = run.path().display().to_string();
     let failed = |cause| Failure::Analysis { source_name: source_name.clone(), cause };
-    let observations = observations_of_run(run, manifest.plan.launches)?.giving_back(given_back.to_vec());
+    let observations = observations_of_run(run, manifest.plan.launches)?;
     let placement = &manifest.plan.placement;
     let (mut findings, freed) =
-        collrules_tuner::analyze_among(&observations, placement, release, criteria, policy, &source_name)
+        collrules_tuner::analyze_among(&observations, placement, release, criteria, policy, given_back, &source_name)
             .map_err(failed)?;
     findings.pins = served::needed(&findings, &freed);
     findings.simulated = manifest.backend == "simulation";
@@ -179,10 +176,6 @@ fn analyze_table(args: &Analyze) -> Result<(), Failure> {
     findings.remarks.extend(import::suspicions(&source_name, &bytes, release));
     findings.remarks.extend(remarks::of_rules(&findings));
     let run = RunDir::prepare_derived(out)?;
-    if args.frontier {
-        let text = frontier::csv(&observations, release, criteria, args.policy.policy()).map_err(failed)?;
-        run.write(frontier::FILE, &text)?;
-    }
     finish(&run, &findings, &Pins::new(), Context::default(), args.quiet)
 }
 

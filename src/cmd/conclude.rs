@@ -18,7 +18,6 @@ impl CriteriaArgs {
             min_gain: self.min_gain,
             error_rate: self.error_rate,
             untested_gain: self.untested_gain,
-            caution: self.caution,
             ..Criteria::default()
         }
     }

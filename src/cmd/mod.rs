@@ -11,7 +11,6 @@ pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 mod foresee;
-mod frontier;
 pub(crate) mod import;
 pub(crate) mod man;
 pub(crate) mod measure;

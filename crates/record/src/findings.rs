@@ -14,7 +14,7 @@ use crate::tree::Tree;
 use crate::units::{Bytes, Ranks, Seconds};
 
 /// The version of `findings.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 2 };
 
 /// The result of an analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,39 +80,16 @@ pub struct Criteria {
     pub error_rate: f64,
     /// Confidence of the intervals.
     pub level: f64,
-    /// Where single values allow no test: the gain that is asked for instead.
+    /// Where single values allow no test: the gain that is asked for instead, of the value and of its mean with those of
+    /// neighbouring communicator sizes.
     pub untested_gain: f64,
-    /// Where single values allow no test: how many times more it counts that a choice is slower than the builtin by more
-    /// than 5 % in another launch than that it is not.
-    #[serde(default = "default_caution")]
-    pub caution: f64,
     /// The smallest step of the clock; smaller differences between medians prove nothing. 0 where it is unknown.
     pub clock_step: Seconds,
 }
 
 impl Default for Criteria {
     fn default() -> Self {
-        Self {
-            min_gain: 0.03,
-            error_rate: 0.05,
-            level: 0.95,
-            untested_gain: 0.20,
-            caution: DEFAULT_CAUTION,
-            clock_step: Seconds(0.0),
-        }
-    }
-}
-
-const DEFAULT_CAUTION: f64 = 7.0;
-
-fn default_caution() -> f64 {
-    DEFAULT_CAUTION
-}
-
-impl Criteria {
-    /// The probability of harm at which the odds are those of `caution`: 1 in 8 for 7.
-    pub fn risk(&self) -> f64 {
-        1.0 / (1.0 + self.caution)
+        Self { min_gain: 0.03, error_rate: 0.05, level: 0.95, untested_gain: 0.15, clock_step: Seconds(0.0) }
     }
 }
 
@@ -152,10 +129,6 @@ pub struct PointFinding {
     /// sizes say by how much. Missing where `gain` is.
     #[serde(default)]
     pub expected: Option<f64>,
-    /// Where single values allow no test: the probability that it is slower than the builtin by more than 5 % in another
-    /// launch; missing otherwise.
-    #[serde(default)]
-    pub risk: Option<f64>,
     /// Probability of such a difference in favour of the candidate if there were none; missing without a test.
     pub p_value: Option<f64>,
     /// The same, adjusted for the number of comparisons in the whole analysis.

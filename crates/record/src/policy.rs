@@ -11,9 +11,6 @@ use serde::{Deserialize, Serialize};
 pub struct Policy {
     /// What sharing a rule may cost a measured cell: time over the time of its best permitted candidate, minus one.
     pub max_regret: f64,
-    /// The number of ranges that may overrule the builtin. With one, these rules have the least regret in all instead of
-    /// a bound in each cell.
-    pub max_rules: Option<usize>,
     /// What holds for communicator sizes between measured ones.
     pub between: Between,
     /// What programs are taken to keep to.
@@ -22,7 +19,7 @@ pub struct Policy {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { max_regret: 0.03, max_rules: None, between: Between::Keep, assumptions: Assumptions::default() }
+        Self { max_regret: 0.03, between: Between::Keep, assumptions: Assumptions::default() }
     }
 }
 

@@ -201,7 +201,6 @@ mod tests {
                 time: estimate(1e-6, 1e-6),
                 gain: Some(estimate(*gain, *low)),
                 expected: Some(*gain),
-                risk: None,
                 p_value: None,
                 q_value: None,
             }],

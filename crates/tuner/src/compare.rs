@@ -12,6 +12,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use crate::error::TunerError;
 use crate::observations::Observations;
 use crate::statistics::{adjust, student_quantile};
+use crate::view::View;
 
 /// A run as far as it is known.
 #[derive(Clone, Copy, Debug)]
@@ -169,7 +170,7 @@ fn comparable<'a>(
 fn launches(run: Run<'_>) -> Result<BTreeMap<Cell, Vec<f64>>, TunerError> {
     let Some(observations) = run.observations else { return Ok(BTreeMap::new()) };
     let mut medians = BTreeMap::new();
-    for (cell, series) in observations.points()? {
+    for (cell, series) in observations.points(&View::default())? {
         if series.candidate != Candidate::Builtin {
             continue;
         }
@@ -320,7 +321,6 @@ mod tests {
                 time,
                 gain: None,
                 expected: None,
-                risk: None,
                 p_value: None,
                 q_value: None,
             };

@@ -16,11 +16,10 @@ use collrules_rules::{Collective, Release};
 use serde::Serialize;
 
 use crate::analysis::check;
-use crate::cells::by_cell;
 use crate::error::TunerError;
 use crate::observations::Observations;
 use crate::verdict::{judge, lift_bars};
-use methods::Method;
+use methods::{Method, smooth};
 use times::{Times, times};
 
 /// A choice counts as slower than the builtin when it takes more than this many times as long.
@@ -95,8 +94,8 @@ pub fn replay(
     };
     let (known, unseen) = (side(train)?, side(test)?);
     let statistic = known.statistic();
-    let known_cells = by_cell(known.points()?, known.ends());
-    let (before, after) = (times(&known_cells), times(&by_cell(unseen.points()?, unseen.ends())));
+    let known_cells = known.cells()?;
+    let (before, after) = (times(&known_cells), times(&unseen.cells()?));
     let mut judged = judge(known_cells, statistic, release, criteria, Assumptions::default());
     lift_bars(&mut judged, criteria);
     let mut ours = BTreeMap::new();
@@ -109,9 +108,10 @@ pub fn replay(
         }
     }
     let pairs = pairs(&before, &after);
+    let smooth = smooth(&before);
     let mut scores: Vec<Score> = Method::LADDER
         .iter()
-        .map(|method| score(method.to_string(), &pairs, |pair| method.choose(&pair.before)))
+        .map(|method| score(method.to_string(), &pairs, |pair| method.choose(pair.cell, &pair.before, &smooth)))
         .collect();
     let our_choice = |pair: &Pair| {
         ours.get(&pair.cell).copied().filter(|it| pair.after.contains_key(it)).unwrap_or(Candidate::Builtin)

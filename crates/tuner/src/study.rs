@@ -13,7 +13,7 @@ use collrules_record::study::{FORMAT, Growth, LineFit, Outcome, Overall, Study, 
 use collrules_record::{Candidate, Cell, Estimate, Plan};
 use collrules_rules::{Collective, Release};
 
-use crate::cells::{CellTimings, Series, by_cell};
+use crate::cells::{CellTimings, Series};
 use crate::error::TunerError;
 use crate::evidence::{Evidence, LEAST_VISITS, weigh};
 use crate::launches::widen;
@@ -41,7 +41,7 @@ pub fn study(
     release: Release,
     criteria: Criteria,
 ) -> Result<Study, TunerError> {
-    let mut timings = by_cell(observations.points()?, observations.ends());
+    let mut timings = observations.cells()?;
     timings.retain(|cell| wanted(cell.cell, Candidate::Builtin));
     let pairs: Vec<Vec<Timed>> = timings.iter().map(|cell| timed(cell, plan, &wanted)).collect();
     for (cell, pairs) in timings.iter_mut().zip(&pairs) {

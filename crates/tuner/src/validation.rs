@@ -21,7 +21,7 @@ use collrules_record::{Candidate, Cell};
 use collrules_rules::Choice;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::cells::{CellTimings, by_cell};
+use crate::cells::CellTimings;
 use crate::error::TunerError;
 use crate::observations::Observations;
 use crate::statistics::{adjust, student_quantile};
@@ -48,7 +48,7 @@ pub fn compare(
     criteria: Criteria,
     known: impl Fn(Cell) -> Known,
 ) -> Result<Round, TunerError> {
-    let timings = by_cell(observations.points()?, observations.ends());
+    let timings = observations.cells()?;
     let failed = timings.iter().flat_map(failures).collect();
     let sides: Vec<Sides> = timings.iter().filter_map(Sides::of).collect();
     let gains: Vec<Gains> = sides.iter().map(Sides::gains).collect();

@@ -179,7 +179,6 @@ mod tests {
                 p_value: None,
                 q_value: None,
                 expected: None,
-                risk: None,
             }],
             disqualified: Vec::new(),
             verdict: Verdict::Keep { why: String::new() },
