@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::clock::{ClockFact, ClockLine};
-use crate::estimate::Estimate;
+use crate::estimate::{Estimate, geometric_mean};
 use crate::manifest::{FormatVersion, Manifest};
 use crate::units::Seconds;
 use crate::validation::Outcome;
@@ -114,7 +114,7 @@ impl Comparison {
 
     /// Geometric mean of the builtin's time before over its time now; 1 without cells.
     pub fn builtin(&self) -> f64 {
-        geometric(self.cells.iter().map(|cell| cell.builtin.point))
+        geometric_mean(self.cells.iter().map(|cell| cell.builtin.point)).unwrap_or(1.0)
     }
 
     /// The cells that the two rule tables serve differently.
@@ -129,7 +129,7 @@ impl Comparison {
 
     /// Geometric mean of the time under the earlier rules over that under the later ones, less 1.
     pub fn regret(&self) -> f64 {
-        geometric(self.judged().filter_map(|(_, old)| Some(1.0 + old.regret?))) - 1.0
+        geometric_mean(self.judged().filter_map(|(_, old)| Some(1.0 + old.regret?))).unwrap_or(1.0) - 1.0
     }
 
     /// The cells in which the earlier rules are slower than the later builtin, or give what fails.
@@ -148,11 +148,6 @@ impl Comparison {
             Advice::Keep
         }
     }
-}
-
-fn geometric(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0usize), |(sum, count), value| (sum + value.ln(), count + 1));
-    (sum / count.max(1) as f64).exp()
 }
 
 /// What differs between the systems and the ways in which two runs were measured.

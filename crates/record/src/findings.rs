@@ -218,3 +218,39 @@ impl CellFinding {
         self.point(Candidate::of(self.served)).and_then(|point| point.expected)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Bytes;
+
+    /// Findings of format 1.1 had a `risk` for each point, a `caution` in the criteria, and `max_rules` in the policy.
+    #[test]
+    fn findings_of_the_format_before_are_read() {
+        let estimate = Estimate { point: 1.5, low: None, high: None, level: 0.95, samples: 1 };
+        let point = PointFinding {
+            candidate: Candidate::Builtin,
+            time: estimate,
+            gain: Some(estimate),
+            expected: Some(1.4),
+            p_value: None,
+            q_value: None,
+        };
+        let mut findings = Findings::empty("a table", Release::V5_0);
+        findings.cells.push(CellFinding {
+            cell: Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(8) },
+            points: vec![point],
+            disqualified: Vec::new(),
+            verdict: Verdict::Keep { why: "no candidate is faster".to_owned() },
+            served: Choice::BUILTIN,
+            unruled: Candidate::Builtin,
+        });
+        let mut old = serde_json::to_value(&findings).expect("plain data");
+        old["format"]["minor"] = 1.into();
+        old["criteria"]["caution"] = 7.into();
+        old["tree"]["policy"]["max_rules"] = 3.into();
+        old["cells"][0]["points"][0]["risk"] = 0.1.into();
+        findings.format.minor = 1;
+        assert_eq!(serde_json::from_value::<Findings>(old).expect("an older minor version"), findings);
+    }
+}

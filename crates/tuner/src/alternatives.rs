@@ -4,11 +4,10 @@ use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::tree::Alternative;
 use collrules_rules::RuleTable;
 
-use crate::bars::judged_under;
 use crate::build::{build, served};
 use crate::table::Terms;
 use crate::tree::mean_gain;
-use crate::verdict::JudgedCell;
+use crate::verdict::{JudgedCell, judged_under};
 
 /// For each assumption that is not made the rules with it, where they differ.
 pub(crate) fn alternatives(cells: &[JudgedCell], table: &RuleTable, terms: &Terms<'_>) -> Vec<Alternative> {

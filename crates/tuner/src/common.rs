@@ -11,7 +11,7 @@ use collrules_record::policy::Assumptions;
 use collrules_rules::metric::{Metric, metric};
 use collrules_rules::{Choice, Collective, Release};
 
-use crate::statistics::{Score, adjust, stratified};
+use crate::statistics::{Score, adjust, mean, stratified};
 use crate::verdict::{JudgedCell, JudgedPoint, resolved};
 
 /// A collective on so many ranks.
@@ -145,8 +145,4 @@ fn is_slower(finding: &PointFinding, criteria: Criteria) -> bool {
     finding
         .gain
         .is_some_and(|gain| gain.point < 1.0 / (1.0 + criteria.min_gain) || gain.high.is_some_and(|high| high < 1.0))
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }

@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::{CellFinding, Criteria, Findings, Verdict};
 use collrules_record::validation::GivenBack;
 use collrules_record::{Candidate, Cell, Component, Placement, Policy, Ranks};
@@ -150,8 +151,7 @@ impl Judged {
     }
 
     fn mean(&self) -> f64 {
-        let logs: f64 = self.gains.iter().map(|gain| gain.ln()).sum();
-        if self.gains.is_empty() { 1.0 } else { (logs / self.gains.len() as f64).exp() }
+        geometric_mean(self.gains.iter().copied()).unwrap_or(1.0)
     }
 
     fn remark(&self) -> String {

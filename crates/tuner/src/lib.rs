@@ -8,8 +8,9 @@
 //! | `observations` | timings as columns: samples files, foreign tables |
 //! | `view` | what counts where another component serves the calls |
 //! | `cells` | timings by cell and candidate, and the pairs that are compared |
-//! | [`statistics`] | rank tests and the correction for many of them |
+//! | `statistics` | rank tests and the correction for many of them |
 //! | `evidence` | what a cell's timings say about each candidate |
+//! | `between` | how much the launches of one point differ |
 //! | `launches` | what stays the same through a launch, and widens intervals |
 //! | `neighbours` | what neighbouring sizes say about a gain |
 //! | `bars` | candidates that must not be chosen, however fast |
@@ -33,6 +34,7 @@
 mod alternatives;
 mod analysis;
 mod bars;
+mod between;
 mod build;
 mod cells;
 mod common;
@@ -48,7 +50,7 @@ pub mod refine;
 mod remarks;
 pub mod repair;
 mod replay;
-pub mod statistics;
+mod statistics;
 mod study;
 mod table;
 mod tree;

@@ -9,6 +9,7 @@ mod times;
 
 use std::collections::BTreeMap;
 
+use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::{Criteria, Verdict};
 use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Cell};
@@ -118,8 +119,8 @@ pub fn replay(
     };
     scores.push(score("collrules".to_owned(), &pairs, our_choice));
     let changed = || pairs.iter().filter(|pair| our_choice(pair) != Candidate::Builtin);
-    let promised = geometric(changed().filter_map(|pair| promises.get(&pair.cell)).copied());
-    let kept = geometric(changed().map(|pair| pair.gain(our_choice(pair))));
+    let promised = geometric_mean(changed().filter_map(|pair| promises.get(&pair.cell)).copied());
+    let kept = geometric_mean(changed().map(|pair| pair.gain(our_choice(pair))));
     Ok(Replay { train: train.to_vec(), test: test.to_vec(), cells: pairs.len(), scores, promised, kept })
 }
 
@@ -172,15 +173,10 @@ fn total(choices: &[(&Pair, Candidate)]) -> Total {
     });
     Total {
         cells: choices.len(),
-        speedup: geometric(gains()).unwrap_or(1.0),
+        speedup: geometric_mean(gains()).unwrap_or(1.0),
         slower: slower as f64 / choices.len().max(1) as f64,
-        regret: geometric(regrets).unwrap_or(1.0) - 1.0,
+        regret: geometric_mean(regrets).unwrap_or(1.0) - 1.0,
         rules: ranges.clone().filter(|range| range[0].1 != Candidate::Builtin).count(),
         ranges: ranges.count(),
     }
-}
-
-fn geometric(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value.ln(), count + 1));
-    (count > 0).then(|| (sum / f64::from(count)).exp())
 }

@@ -189,6 +189,32 @@ pub(crate) fn decide(block: &mut [JudgedCell], criteria: Criteria) {
     }
 }
 
+/// The same cells judged under other assumptions: nothing is measured or tested again, since a bar is the last thing that
+/// is asked for.
+pub(crate) fn judged_under(
+    cells: &[JudgedCell],
+    release: Release,
+    criteria: Criteria,
+    assumptions: Assumptions,
+) -> Vec<JudgedCell> {
+    let mut cells = cells.to_vec();
+    for block in cells.chunk_by_mut(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
+        let failures = block.iter().flat_map(|cell| &cell.disqualified).map(|(candidate, _)| *candidate);
+        let failed: BTreeSet<Candidate> = failures.collect();
+        for cell in block.iter_mut() {
+            for point in &mut cell.points {
+                let (collective, ranks) = (cell.cell.collective, cell.cell.ranks);
+                point.bar = bar(release, collective, ranks, point.finding.candidate, &failed, assumptions);
+                if matches!(point.shortfall, None | Some(Shortfall::Barred(_))) {
+                    point.shortfall = point.bar.clone().map(Shortfall::Barred);
+                }
+            }
+        }
+        decide(block, criteria);
+    }
+    cells
+}
+
 /// Decides again as if nothing were barred but what failed. Cells are ordered by collective and communicator size.
 pub(crate) fn lift_bars(cells: &mut [JudgedCell], criteria: Criteria) {
     for block in cells.chunk_by_mut(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {

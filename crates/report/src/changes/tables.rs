@@ -3,6 +3,7 @@
 use std::io;
 
 use collrules_record::comparison::{CellChange, Comparison};
+use collrules_record::estimate::geometric_mean;
 use collrules_record::validation::Outcome;
 use serde::Serialize;
 
@@ -23,10 +24,6 @@ fn neighbours(a: &CellChange, b: &CellChange) -> bool {
     (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)
 }
 
-fn geometric(values: impl Iterator<Item = f64> + Clone) -> f64 {
-    (values.clone().map(f64::ln).sum::<f64>() / values.count().max(1) as f64).exp()
-}
-
 /// Where the builtin changed, neighbouring sizes on one line: collective, ranks, sizes, change, as fast as before.
 pub(super) fn changed(comparison: &Comparison) -> Vec<[String; 5]> {
     let alike = |a: &CellChange, b: &CellChange| neighbours(a, b) && a.change == b.change;
@@ -39,7 +36,7 @@ pub(super) fn changed(comparison: &Comparison) -> Vec<[String; 5]> {
                 let ratios = several.iter().map(|cell| cell.builtin.point);
                 let (least, most) =
                     ratios.clone().fold((f64::INFINITY, 0.0f64), |(low, high), it| (low.min(it), high.max(it)));
-                format!("{:.2}x ({least:.2}x .. {most:.2}x by cell)", geometric(ratios))
+                format!("{:.2}x ({least:.2}x .. {most:.2}x by cell)", geometric_mean(ratios).unwrap_or(1.0))
             }
         };
         let cell = cells[0].cell;
@@ -79,7 +76,7 @@ fn loss(cells: &[CellChange]) -> String {
         return "not timed".to_owned();
     }
     let slower = if judged().any(|old| old.slower) { ", slower than the builtin" } else { "" };
-    super::lost(geometric(regrets) - 1.0) + slower
+    super::lost(geometric_mean(regrets).unwrap_or(1.0) - 1.0) + slower
 }
 
 /// One cell. Times ratios are those of the builtin before over now.
