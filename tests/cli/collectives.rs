@@ -85,7 +85,7 @@ fn all_collectives_are_measured_and_proved() {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
         let arguments =
-            "tune --ops all --np 2,3 --sizes 4,20000 --budget 16s --no-validate --launches 1 --oversubscribe --out";
+            "tune --ops all --np 2,3 --sizes 4,20000 --budget 6s --no-validate --launches 1 --oversubscribe --out";
         let ran = Ran::from(mpi.collrules(arguments, &out).output().unwrap()).exits(0);
         if findings(&out).table.is_empty() {
             ran.says("There is no rule whose effect could be shown");

@@ -19,7 +19,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::support::{OpenMpi, under_each_release};
+use crate::support::{OpenMpi, no_networks, under_each_release};
 
 /// A handful per release, in every test run.
 #[test]
@@ -96,7 +96,7 @@ fn backend(mpi: &OpenMpi) -> MpiBackend {
     let wishes = Wishes {
         mpirun: Some(mpi.mpirun.clone()),
         worker: Some(env!("CARGO_BIN_EXE_collrules-worker").into()),
-        arguments: String::new(),
+        arguments: no_networks(),
         oversubscribe: true,
         patience: Duration::from_secs(60),
         stop: Default::default(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::running::{Process, Running, is_alive, kill, wait_for};
-use crate::support::{OpenMpi, Ran, bounded, collrules, skip, under_each_release};
+use crate::support::{OpenMpi, Ran, bounded, collrules, prepare, skip, under_each_release};
 
 /// A stand-in for the worker.
 fn script(directory: &Path, text: &str) -> PathBuf {
@@ -47,8 +47,8 @@ fn measure_with_fault(mpi: &OpenMpi, scratch: &Path, fault: &str) -> (Ran, Strin
     let worker = Path::new(env!("CARGO_BIN_EXE_collrules")).with_file_name("collrules-worker");
     let script = script(scratch, &format!("exec {} --fault '{fault}'", worker.display()));
     let out = scratch.join("run");
-    let arguments = "measure --ops bcast --np 4 --sizes 1K:4K --segments 1K --oversubscribe --budget 14s --launches 2 \
-                     --hang-timeout 8s --out";
+    let arguments = "measure --ops bcast --np 4 --sizes 1K:4K --segments 1K --oversubscribe --budget 12s --launches 2 \
+                     --hang-timeout 4s --out";
     let ran = Ran::from(mpi.collrules(arguments, &out).arg("--worker").arg(script).output().unwrap());
     let samples = fs::read_to_string(out.join("samples.csv")).unwrap_or_default();
     (ran, samples)
@@ -61,7 +61,7 @@ fn candidates_that_fail_are_quarantined_and_the_campaign_goes_on() {
         for (fault, reason) in [
             ("crash check bcast 4 2048 tuned:3/0/0/0", "its calls end the job: a rank was ended by SIGABRT"),
             ("crash time bcast 4 * tuned:5/0/1024/0", "its calls end the job: a rank was ended by SIGABRT"),
-            ("hang time bcast 4 4096 tuned:5/0/0/0", "its calls do not end: no sign of life for 8 s"),
+            ("hang time bcast 4 4096 tuned:5/0/0/0", "its calls do not end: no sign of life for 4 s"),
             ("wrong check bcast 4 1024 tuned:6/0/0/0", "wrong result"),
         ] {
             let scratch = tempfile::tempdir().unwrap();
@@ -91,7 +91,7 @@ fn a_candidate_that_hangs_inside_open_mpi_is_left_out_of_the_rules() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
-        let arguments = "tune --ops bcast --np 4 --sizes 2K --oversubscribe --budget 14s --launches 2 --hang-timeout 8s \
+        let arguments = "tune --ops bcast --np 4 --sizes 2K --oversubscribe --budget 12s --launches 2 --hang-timeout 4s \
                          --out";
         let mut command = mpi.collrules(arguments, &out);
         command.args(["--mpirun-args", "--mca coll_tuned_bcast_algorithm_knomial_radix 1"]);
@@ -281,7 +281,9 @@ fn a_full_disk_loses_nothing_that_was_written() {
         env!("CARGO_BIN_EXE_collrules"),
         out.display()
     );
-    let ran = Ran::from(Command::new("bash").args(["-c", &limited]).output().unwrap()).exits(5);
+    let mut command = Command::new("bash");
+    prepare(&mut command);
+    let ran = Ran::from(command.args(["-c", &limited]).output().unwrap()).exits(5);
     ran.complains("samples.csv: File too large");
     ran.complains("the samples written before are safe");
     ran.complains("measure --resume");
@@ -309,7 +311,9 @@ fn a_directory_that_cannot_be_written_is_named_and_nothing_is_lost() {
             scratch.path().display(),
             env!("CARGO_BIN_EXE_collrules"),
         );
-        Ran::from(Command::new("unshare").args(["--mount", "sh", "-c", &text]).output().unwrap())
+        let mut command = Command::new("unshare");
+        prepare(&mut command);
+        Ran::from(command.args(["--mount", "sh", "-c", &text]).output().unwrap())
     };
     let other = scratch.path().join("other");
     let ran = read_only(&format!("{measure} --out {}", other.display()));

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{OpenMpi, Ran, allow_root, bounded, skip, under_each_release};
+use crate::support::{OpenMpi, Ran, bounded, prepare, skip, under_each_release};
 
 /// A table whose winners are plain: at 2 and 4 ranks pipeline for bcast between 4 KiB and 64 KiB and binary tree above,
 /// binomial for scatter, two_proc or tree for barrier; nothing at 3 ranks.
@@ -195,7 +195,7 @@ fn traffic(
     }
     command.args(["--mca", "pml_monitoring_enable", "2", "--mca", "pml_monitoring_enable_output", "1"]);
     command.args(options).arg(program).envs(environment.iter().copied());
-    allow_root(&mut command);
+    prepare(&mut command);
     let ran = Ran::from(command.output().unwrap()).exits(0);
     let text = format!("{}\n{}", ran.stdout, ran.stderr);
     let mut traffic = BTreeMap::new();

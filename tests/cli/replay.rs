@@ -8,6 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
+use crate::session::{Session, assert_said};
 use crate::support::{Ran, bounded, collrules, data, skip};
 
 fn replay(table: &Path, train: &str, test: &str, options: &[&str]) -> Ran {
@@ -130,11 +131,12 @@ fn on_synthetic_tables_ours_lies_above_the_frontier() {
 
 #[test]
 fn launches_that_cannot_be_replayed_are_refused() {
-    let table = data("epyc-two-nodes-osu.csv");
-    replay(&table, "0", "1", &[]).exits(3).complains("there are no timings of launch 1");
-    replay(&table, "0", "0", &[]).exits(3).complains("launch 0 is on both sides");
-    let ran: Ran = bounded().arg("analyze").arg(&table).args(["--train-launches", "0"]).output().unwrap().into();
-    ran.exits(2).complains("--test-launches");
+    let mut session = Session::new();
+    session.copy(&data("epyc-two-nodes-osu.csv"), "epyc.csv");
+    session.run("analyze epyc.csv --train-launches 0 --test-launches 1").exits(3);
+    session.run("analyze epyc.csv --train-launches 0 --test-launches 0").exits(3);
+    session.run("analyze epyc.csv --train-launches 0").exits(2);
+    assert_said!(session);
 }
 
 /// A run directory holds launches as well.

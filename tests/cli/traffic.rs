@@ -22,7 +22,7 @@ use collrules_runner::grid::{Grid, NOT_SWITCHABLE, known_release};
 use collrules_runner::messages::passes_by;
 use collrules_runner::mpi::{Launcher, MpiBackend, Traffic, Wishes};
 
-use crate::support::{OpenMpi, under_each_release};
+use crate::support::{OpenMpi, no_networks, under_each_release};
 
 /// A cell in which one candidate is called, and the one that is measured for it.
 #[derive(Clone, Copy, Debug)]
@@ -174,7 +174,7 @@ fn backend(mpi: &OpenMpi, options: String) -> MpiBackend {
     let launcher = Launcher::find(&Wishes {
         mpirun: Some(mpi.mpirun.clone()),
         worker: Some(PathBuf::from(env!("CARGO_BIN_EXE_collrules-worker"))),
-        arguments: options,
+        arguments: format!("{} {options}", no_networks()),
         oversubscribe: true,
         patience: Duration::from_secs(60),
         ..Wishes::default()

@@ -8,6 +8,7 @@ use collrules_record::tree::Leaf;
 use collrules_rules::Collective;
 use collrules_rules::registry::{self, MixedTypes};
 
+use crate::session::{Session, assert_said};
 use crate::support::{bounded, collrules, data, findings};
 
 fn leaves(findings: &Findings) -> impl Iterator<Item = (Collective, &Leaf)> {
@@ -88,11 +89,11 @@ fn the_tree_is_shown_as_text_as_json_and_as_a_drawing() {
 
 #[test]
 fn without_findings_there_is_no_tree() {
-    let scratch = tempfile::tempdir().unwrap();
-    collrules("tree", scratch.path()).exits(3).complains("findings.json");
-    let other = scratch.path().join("other.json");
-    fs::write(&other, "{}").unwrap();
-    collrules("tree", &other).exits(3).complains("does not hold findings");
+    let mut session = Session::new();
+    session.run("tree .").exits(3);
+    session.write("other.json", "{}");
+    session.run("tree other.json").exits(3);
+    assert_said!(session);
 }
 
 #[test]
@@ -143,10 +144,12 @@ fn the_number_of_rules_and_their_safety_are_options() {
 
 #[test]
 fn options_that_make_no_sense_together_are_refused() {
-    let table = data("epyc-two-nodes-osu.csv");
-    collrules("analyze --out x --max-rules 3 --max-regret 1", &table).exits(2);
-    collrules("analyze --out x --between upper", &table).exits(2).complains("keep, agree, lower");
-    collrules("analyze --out x --assume nothing", &table).exits(2).complains("commutative-ops");
+    let mut session = Session::new();
+    session.copy(&data("epyc-two-nodes-osu.csv"), "epyc.csv");
+    for options in ["--max-rules 3 --max-regret 1", "--between upper", "--assume nothing"] {
+        session.run(&format!("analyze epyc.csv --out x {options}")).exits(2);
+    }
+    assert_said!(session);
 }
 
 /// A penalised segmentation of this table was published at 360 ranges for a regret of 0.19 % and 263 for 0.66 %; the least

@@ -10,8 +10,10 @@ use collrules_record::Validation;
 use collrules_record::validation::{Outcome, ValidatedCell};
 use collrules_rules::{Choice, Collective, Release, classic};
 
+use crate::made_once::DECEIVED;
+use crate::session::{Session, assert_said};
 #[cfg(feature = "mpi")]
-use crate::support::under_each_release;
+use crate::support::alone_under_each_release;
 use crate::support::{Ran, bounded, collrules, findings};
 
 fn validation(directory: &Path) -> Validation {
@@ -78,7 +80,7 @@ fn tune_gives_back_what_does_not_hold() {
 fn a_run_is_validated_and_repaired_later() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    collrules("tune --simulate=deceptive --np 8 --ops bcast --no-validate --out", &out).exits(0);
+    DECEIVED.at(&out);
     assert!(!out.join("validation.json").exists());
     let before = fs::read_to_string(out.join("rules.conf")).unwrap();
     // The simulation is that of the run; nobody has to say so again.
@@ -196,7 +198,7 @@ fn a_comparison_that_was_cut_short_is_gone_on_with() {
 fn programs_are_told_what_happens() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    collrules("tune --simulate=deceptive --np 8 --ops bcast --no-validate --out", &out).exits(0);
+    DECEIVED.at(&out);
     let ran = collrules("validate --json --repair", &out).exits(0);
     let events: Vec<serde_json::Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let named = |name: &str| events.iter().filter(|event| event["event"] == name).collect::<Vec<_>>();
@@ -217,23 +219,23 @@ fn programs_are_told_what_happens() {
 
 #[test]
 fn what_cannot_be_compared_is_refused() {
-    let scratch = tempfile::tempdir().unwrap();
-    let file = |name: &str, text: &str| {
-        let path = scratch.path().join(name);
-        fs::write(&path, text).unwrap();
-        path
-    };
-    let empty = file("empty.conf", "0\n");
-    collrules("validate --simulate", &empty).exits(2).complains("leaves everything to the builtin");
-    let broken = file("broken.conf", "1\n7\n");
-    collrules("validate --simulate", &broken).exits(3).complains("does not take");
-    collrules("validate --simulate", &scratch.path().join("none")).exits(3).complains("cannot open");
-    let rules = file("rules.conf", "1\n7\n1\n0 1\n0 6 0 0\n");
-    collrules("validate --simulate --np 64", &rules).exits(4).complains("64");
-    collrules("validate --simulate --ops scatter", &rules).exits(2).complains("has no rules for");
-    for pairs in ["1", "1001", "4294967295"] {
-        collrules(&format!("validate --simulate --pairs {pairs}"), &rules).exits(2);
+    let mut session = Session::new();
+    session.write("empty.conf", "0\n");
+    session.write("broken.conf", "1\n7\n");
+    session.write("rules.conf", "1\n7\n1\n0 1\n0 6 0 0\n");
+    for (arguments, code) in [
+        ("empty.conf", 2),
+        ("broken.conf", 3),
+        ("none", 3),
+        ("--np 64 rules.conf", 4),
+        ("--ops scatter rules.conf", 2),
+        ("--pairs 1 rules.conf", 2),
+        ("--pairs 1001 rules.conf", 2),
+        ("--pairs 4294967295 rules.conf", 2),
+    ] {
+        session.run(&format!("validate --simulate {arguments}")).exits(code);
     }
+    assert_said!(session);
 }
 
 /// A file that loses 4 KiB and less to a pipeline without segments.
@@ -249,7 +251,7 @@ fn results_go_where_they_belong() {
     let scratch = tempfile::tempdir().unwrap();
     let runs = ["one", "other"].map(|name| scratch.path().join(name));
     for run in &runs {
-        collrules("tune --simulate=deceptive --np 8 --ops bcast --no-validate --out", run).exits(0);
+        DECEIVED.at(run);
         collrules("validate", run).exits(8);
     }
     let (one, other) = (runs[0].display(), &runs[1]);
@@ -274,7 +276,7 @@ fn results_go_where_they_belong() {
 fn a_repair_that_fails_is_not_claimed() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    collrules("tune --simulate=deceptive --np 8 --ops bcast --no-validate --out", &out).exits(0);
+    DECEIVED.at(&out);
     let kept = ["rules.conf", "findings.json"].map(|name| (name, fs::read(out.join(name)).unwrap()));
     let away = ["samples.csv", "launches.jsonl"].map(|name| (out.join(name), scratch.path().join(name)));
     for (here, there) in &away {
@@ -344,7 +346,7 @@ fn every_original_is_kept() {
 fn an_interruption_after_a_repair_says_so() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    collrules("tune --simulate=deceptive --np 8 --ops bcast --no-validate --out", &out).exits(0);
+    DECEIVED.at(&out);
     let mut command = Command::new(env!("CARGO_BIN_EXE_collrules"));
     command.args(["validate", "--repair", "--json", "--pairs", "30"]).arg(&out);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -369,7 +371,7 @@ fn an_interruption_after_a_repair_says_so() {
 #[cfg(feature = "mpi")]
 #[test]
 fn a_terrible_file_is_found_and_repaired_on_real_releases() {
-    under_each_release(|mpi| {
+    alone_under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let rules = scratch.path().join("rules.conf");
         let text = "1\n7\n3\n2 1\n0 0 0 0\n4 3\n0 0 0 0\n65536 2 4 1024\n2097152 0 0 0\n5 1\n0 0 0 0\n";
