@@ -85,7 +85,7 @@ fn all_collectives_are_measured_and_proved() {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
         let arguments =
-            "tune --ops all --np 2,3 --sizes 4,20000 --budget 6s --no-validate --launches 1 --oversubscribe --out";
+            "tune --ops all --np 2,3 --sizes 4,20000 --budget 16s --no-validate --launches 1 --oversubscribe --out";
         let ran = Ran::from(mpi.collrules(arguments, &out).output().unwrap()).exits(0);
         if findings(&out).table.is_empty() {
             ran.says("There is no rule whose effect could be shown");
@@ -130,7 +130,7 @@ fn wrong_results_are_noticed() {
             return skip("no mpicc that makes a library with a fault");
         }
         let mut command =
-            mpi.collrules("tune --ops scan,exscan --np 3 --sizes 64 --budget 1s --oversubscribe --out", &out);
+            mpi.collrules("tune --ops scan,exscan --np 3 --sizes 64 --budget 4s --oversubscribe --out", &out);
         command.args(["--mpirun-args", &format!("-x LD_PRELOAD={}", shim.display())]);
         Ran::from(command.output().unwrap()).exits(0);
         let samples = fs::read_to_string(out.join("samples.csv")).unwrap();

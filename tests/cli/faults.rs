@@ -185,18 +185,20 @@ fn when_the_controller_dies_the_job_ends_and_the_run_is_gone_on_with() {
     });
 }
 
-/// A rank that stops before it is in touch with the others keeps them waiting, and no launcher minds.
+/// An mpirun that was stopped before its ranks came up hears nothing any more; it goes with its controller all the same.
 #[test]
 fn when_the_controller_dies_a_job_that_never_came_up_ends_as_well() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let mut run = Running::start(mpi, scratch.path(), 1);
-        let mut rank = None;
-        wait_for("a rank", || {
-            rank = run.rank();
-            rank.is_some()
+        let mut launcher = None;
+        wait_for("a job", || {
+            let starts =
+                |process: &Process| process.command.contains("run ") && process.command.contains("collrules-worker");
+            launcher = run.descendants().into_iter().find(starts);
+            launcher.is_some()
         });
-        kill(rank.unwrap(), "STOP");
+        kill(launcher.unwrap().pid, "STOP");
         let jobs = run.descendants();
         kill(run.pid(), "KILL");
         run.wait();
