@@ -100,7 +100,7 @@ fn memory_is_bounded_whatever_the_number_of_candidates() {
         let segments: Vec<String> = (1..=24).map(|step| (64 * step).to_string()).collect();
         let segments = segments.join(",");
         let arguments = format!(
-            "--ops bcast,scatter,barrier --np 3,4 --sizes 2K,4K --budget 12s --no-validate --launches 1 --segments {segments}"
+            "--ops bcast,scatter,barrier --np 3,4 --sizes 2K,4K --budget 30s --no-validate --launches 1 --segments {segments}"
         );
         let lines = tune(mpi, &out, &arguments, None);
         let (start, end) = (harness(&lines)[0], ends(&lines)[0]);

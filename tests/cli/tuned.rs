@@ -13,7 +13,7 @@ fn tune_measures_everything_and_proves_its_rules() {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
         let arguments =
-            "tune --ops bcast,scatter,barrier --np 2,3,4 --sizes 1,4K,64K --budget 20s --oversubscribe --out";
+            "tune --ops bcast,scatter,barrier --np 2,3,4 --sizes 1,4K,64K --budget 24s --oversubscribe --out";
         let mut command = mpi.collrules(arguments, &out);
         // As users have it: with whatever components this release takes by itself.
         let ran = Ran::from(with_networks(&mut command).output().unwrap()).exits(0);
