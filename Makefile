@@ -1,8 +1,9 @@
 # make tune    sets up, builds, and tunes bcast, scatter and barrier on this machine; further options in ARGS:
 #                make tune ARGS='--np 2,4 --budget 60s --out out'
-# make test    sets up, then runs every test of the workspace, under two releases of Open MPI where both can be had
-# make check   format, lints, documentation, and the build without MPI
-# make cluster-test   sets up, then tunes on a virtual cluster (scripts/virtual-cluster; root only), as a part of make test
+# make test    sets up, then runs the tests of the workspace, under two releases of Open MPI where both can be had
+# make test-all   the same, then what takes longer: tuning on several hosts (scripts/virtual-cluster; root only), the benches
+# make cluster-test   of these, the tests on several hosts alone
+# make check   format, spelling, lints, documentation, and the build without MPI
 # SETUP=no     after any of these leaves the machine as it is and takes what is in PATH
 
 CARGO ?= cargo
@@ -12,6 +13,9 @@ SETUP ?= yes
 # Where cargo puts what it builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
+# Where scripts/setup-typos.sh puts the spelling check.
+TYPOS := target/typos/bin/typos
+
 # Open MPI refuses to start anything as root unless it is told twice; 4.x and 5.x read different names.
 ifeq ($(shell id -u),0)
 export OMPI_ALLOW_RUN_AS_ROOT := 1
@@ -20,7 +24,7 @@ export PRTE_ALLOW_RUN_AS_ROOT := 1
 export PRTE_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
-.PHONY: help tune test cluster-test check setup setup-tests
+.PHONY: help tune test test-all cluster-test check setup setup-tests setup-check
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -40,18 +44,27 @@ tune: setup
 	$(CARGO) build
 	$(TARGET)/debug/collrules tune --ops bcast,scatter,barrier $(ARGS)
 
-# Benches are compiled only: what they measure is no test.
+setup-check: setup
+ifneq ($(SETUP),no)
+	@scripts/setup-typos.sh
+endif
+
 test: setup-tests
 	$(CARGO) test --workspace
+
+# Benches are compiled only: what they measure is no test.
+test-all: test cluster-test
 	$(CARGO) build --workspace --benches
 
+# The whole workspace, as for `make test`: with other features of dependencies, cargo would compile these anew.
 cluster-test: setup-tests
-	$(CARGO) test --test cli virtual_cluster -- --nocapture
+	$(CARGO) test --workspace --test cli virtual_cluster -- --include-ignored --nocapture
 
 # The fuzz targets are type-checked only: the fuzzer's own library is left out, and with it the need of a C++ compiler.
 # The build without the mpi feature must not reach for MPI or libclang, not even through a dependency.
-check: setup
+check: setup-check
 	$(CARGO) fmt --all --check
+	@if [ -x $(TYPOS) ]; then echo $(TYPOS); $(TYPOS); else echo 'skipped: spelling, since there is no $(TYPOS)'; fi
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --package collrules --no-default-features -- -D warnings
 	@if $(CARGO) tree --package collrules --no-default-features --edges normal,build --prefix none | \

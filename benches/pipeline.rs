@@ -6,13 +6,12 @@ use std::fmt::Write;
 use std::hint::black_box;
 
 use collrules_record::findings::Criteria;
-use collrules_record::import::Timing;
 use collrules_record::sample::COLUMNS;
+use collrules_record::sample::TableTiming;
 use collrules_record::{Bytes, Candidate, Cell, Seconds};
 use collrules_rules::behaviour::Behaviour;
 use collrules_rules::call::Distribution;
-use collrules_rules::classic::{self, ClassicFile, Notes};
-use collrules_rules::emit::{self, Target, TargetFormat};
+use collrules_rules::emit::{self, Notes, Target, TargetFormat};
 use collrules_rules::file::load;
 use collrules_rules::lint::check;
 use collrules_rules::steps::Steps;
@@ -39,12 +38,13 @@ fn table(ranks: u64, sizes: u64) -> RuleTable {
 
 fn rules(criterion: &mut Criterion) {
     let table = table(100, 100);
-    let file = ClassicFile::from_table(&table, &Notes::default()).expect("no hazards");
-    let text = file.to_string();
+    let write = |table: &RuleTable| emit::classic(table, &Notes::default(), |_| false).expect("no hazards");
+    let text = write(&table);
+    let newest = Behaviour::latest(Release::V6_0);
     let mut group = criterion.benchmark_group("rules of 10 000 ranges");
     group.throughput(Throughput::Bytes(text.len() as u64));
-    group.bench_function("read", |bencher| bencher.iter(|| classic::read(black_box(&text))));
-    group.bench_function("write", |bencher| bencher.iter(|| black_box(&file).to_string()));
+    group.bench_function("read", |bencher| bencher.iter(|| load(black_box(text.as_bytes()), &newest)));
+    group.bench_function("write", |bencher| bencher.iter(|| write(black_box(&table))));
     group.finish();
     let mut bytes = 0;
     criterion.bench_function("lookup among 10 000 ranges", |bencher| {
@@ -126,7 +126,13 @@ fn single_values(criterion: &mut Criterion) {
             for id in 0..8 {
                 let cell = Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(1000 * bytes + 1) };
                 let time = Seconds(1e-5 * (1.0 + f64::from((id * 31 + ranks * 17) % 101 + bytes as u32) / 200.0));
-                timings.push(Timing { line: 2, cell, candidate: Candidate::of(Choice::plain(id)), launch: 0, time });
+                timings.push(TableTiming {
+                    line: 2,
+                    cell,
+                    candidate: Candidate::of(Choice::plain(id)),
+                    launch: 0,
+                    time,
+                });
             }
         }
     }

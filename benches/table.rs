@@ -1,16 +1,15 @@
-//! How long the rule table takes: the dynamic programmes on 10 000 cells of one collective.
+//! How long the rule table takes: the dynamic programme on 10 000 cells of one collective.
 
 #![allow(missing_docs)]
 
 use std::hint::black_box;
 
 use collrules_record::findings::Criteria;
-use collrules_record::import::Timing;
-use collrules_record::policy::{Assumptions, Between};
+use collrules_record::policy::Between;
+use collrules_record::sample::TableTiming;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Policy};
 use collrules_rules::{Choice, Collective, Release};
-use collrules_tuner::table::{Frontier, frontier};
 use collrules_tuner::{Observations, analyze_under};
 use criterion::{Criterion, criterion_group, criterion_main};
 
@@ -30,7 +29,7 @@ fn observations() -> Observations {
                 let slow = if id == 0 { 8.0 } else { f64::from((size / 11).abs_diff(id - 1)) };
                 let noise = f64::from((ranks * 7919 + size * 104_729 + id * 1_299_709) % 101) / 1e3;
                 let time = Seconds(1e-5 * (1.0 + 0.05 * slow + noise));
-                timings.push(Timing { line: 1, cell, candidate, launch: 0, time });
+                timings.push(TableTiming { line: 1, cell, candidate, launch: 0, time });
             }
         }
     }
@@ -50,14 +49,6 @@ fn tables(criterion: &mut Criterion) {
             });
         });
     }
-    let budget = Policy { max_rules: Some(100), ..Policy::default() };
-    group.bench_function("least regret with 100 rules", |bencher| {
-        bencher.iter(|| analyze_under(black_box(&observations), Release::V5_0, Criteria::default(), budget, "bench"));
-    });
-    let how = Frontier { fastest: true, count_builtin: true, assumptions: Assumptions::ALL, between: Between::Keep };
-    group.bench_function("frontier for every number of rules", |bencher| {
-        bencher.iter(|| frontier(black_box(&observations), Release::V5_0, Criteria::default(), how));
-    });
     group.finish();
 }
 

@@ -27,8 +27,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{name}:{line}: {:?} {}: {}", problem.severity, problem.code, problem.message);
         println!("    {}", problem.remedy);
     }
-    for outcome in &report.outcomes {
-        println!("Open MPI {}: {:?}", outcome.version.name(), outcome.verdict);
+    for reading in &report.readings {
+        println!("Open MPI {}: {:?}", reading.version.name(), reading.fate);
     }
     Ok(())
 }

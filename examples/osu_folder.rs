@@ -8,12 +8,13 @@
 
 use std::path::PathBuf;
 
+use collrules_import::{Importer, Options, add_all};
 use collrules_record::findings::Criteria;
-use collrules_record::import::{self, Importer, Options, Timing};
+use collrules_record::sample::TableTiming;
 use collrules_record::units::Seconds;
 use collrules_report::{notes, summary, terminal};
 use collrules_rules::Release;
-use collrules_rules::classic::ClassicFile;
+use collrules_rules::emit;
 use collrules_tuner::Observations;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Ranks and algorithms are taken from the names of files and directories where the content does not say them.
     let release = Release::V4_1;
     let mut importer = Importer::new(Options::of(release));
-    import::add_all(&mut importer, &[folder]).map_err(|error| error.cause)?;
+    add_all(&mut importer, &[folder]).map_err(|error| error.cause)?;
     let imported = importer.finish()?;
     println!("{} timings from {} files", imported.timings.len(), imported.sources.len());
     for finding in &imported.findings {
@@ -34,12 +35,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let timings = imported.timings.iter().filter_map(|timing| {
         let time: Seconds = timing.times.max.or(timing.times.mean)?;
         let (line, cell, candidate, launch) = (timing.line, timing.cell, timing.candidate, timing.launch);
-        Some(Timing { line, cell, candidate, launch, time })
+        Some(TableTiming { line, cell, candidate, launch, time })
     });
     let observations = Observations::from_timings(&timings.collect::<Vec<_>>())?;
     let findings = collrules_tuner::analyze(&observations, release, Criteria::default(), "the folder")?;
     println!("\n{}\n", terminal::verdicts(&findings, 80));
     summary::sentences(&findings).iter().for_each(|sentence| println!("{sentence}"));
-    println!("\n{}", ClassicFile::from_table(&findings.table, &notes::notes(&findings, "the example"))?);
+    println!("\n{}", emit::classic(&findings.table, &notes::notes(&findings, "the example"), |_| false)?);
     Ok(())
 }

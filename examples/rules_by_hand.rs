@@ -4,10 +4,10 @@
 
 #![allow(clippy::print_stdout)]
 
-use collrules_rules::classic::{ClassicFile, Notes};
+use collrules_rules::emit::{self, Notes};
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
-use collrules_rules::{Choice, Collective, Release, RuleTable, registry};
+use collrules_rules::{Behaviour, Bytes, Call, Choice, Collective, Ranks, Release, RuleTable, load, registry};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // On 4 to 7 ranks, broadcast 64 KiB to 1 MiB through a pipeline of 8 KiB segments.
@@ -20,13 +20,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     table.set(Collective::Bcast, ranks);
 
     // A table that would break programs is refused here, with the reasons.
-    let file = ClassicFile::from_table(&table, &Notes::default())?;
+    let file = emit::classic(&table, &Notes::default(), |_| false)?;
     println!("{file}");
     for release in Release::ALL {
+        let read =
+            load(file.as_bytes(), &Behaviour::latest(release)).into_accepted().ok_or("every release reads it")?;
         for ranks in [3, 4, 7, 8] {
-            let served = file.lookup(release, Collective::Bcast, ranks, 100_000);
-            let choice = served.map_or(Choice::BUILTIN, |served| served.choice);
-            let name = registry::describe(release, Collective::Bcast, choice);
+            let call = Call::new(Collective::Bcast, Ranks(ranks), Bytes(100_000));
+            let name = registry::describe(release, Collective::Bcast, read.lookup(&call).choice);
             println!("Open MPI {release}: bcast of 100000 bytes on {ranks} ranks is served by {name}");
         }
     }

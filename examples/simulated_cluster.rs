@@ -1,51 +1,68 @@
-//! The crates as libraries: plan, measure, decide and write, on a cluster that exists in formulas only.
+//! Workflows as a library: what `collrules tune --simulate` does, without the command line.
 //!
 //! Run with `cargo run --example simulated_cluster`.
 
 #![allow(clippy::print_stdout)]
 
-use collrules_record::manifest::{self, Manifest};
-use collrules_record::plan::Schedule;
-use collrules_record::rundir::RunDir;
-use collrules_record::units::Seconds;
-use collrules_report::{notes, terminal};
-use collrules_rules::classic::ClassicFile;
+use std::sync::Arc;
+
+use collrules_record::findings::Criteria;
+use collrules_record::options::{Grid, Jobs, Refinement, Scenario, Simulated, System, Timing, Tuning};
+use collrules_record::units::{Bytes, Ranks, Seconds};
+use collrules_record::{Layout, Policy};
+use collrules_report::terminal;
 use collrules_rules::{Collective, Release};
-use collrules_runner::Backend;
-use collrules_runner::campaign::{self, Policy, Tally};
-use collrules_runner::grid::Grid;
-use collrules_runner::simulate::{Scenario, Simulation};
-use collrules_tuner::Observations;
+use collrules_workflow::campaign::Begin;
+use collrules_workflow::start::start;
+use collrules_workflow::tune::tune;
+use collrules_workflow::{Event, Session};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut cluster = Simulation::new(Scenario::Stale, Release::V5_0, 16);
-    let survey = cluster.survey()?;
-    let grid = Grid { collectives: vec![Collective::Bcast], ..Grid::default() };
-    let plan = grid.plan(&survey, 3, Schedule { budget: Some(Seconds(600.0)), ..Schedule::default() }, 42)?;
-
     let directory = std::env::temp_dir().join(format!("collrules-example-{}", std::process::id()));
-    let manifest = Manifest {
-        format: manifest::FORMAT,
-        collrules: env!("CARGO_PKG_VERSION").to_owned(),
-        started: manifest::now(),
-        backend: cluster.name().to_owned(),
-        command: Vec::new(),
-        launcher: cluster.launcher(&plan),
-        environment: Default::default(),
-        host: Default::default(),
-        pins: Default::default(),
-        survey,
-        plan: plan.clone(),
+    let tuning = Tuning {
+        grid: Grid {
+            collectives: vec![Collective::Bcast],
+            ranks: vec![Ranks(4), Ranks(16)],
+            sizes: (0..=20).step_by(4).map(|power| Bytes(1 << power)).collect(),
+            segments: vec![Bytes(8192)],
+            fanouts: vec![4],
+            requests: Vec::new(),
+            max_memory: Bytes(512 << 20),
+            only: Vec::new(),
+            launch_per_candidate: false,
+        },
+        budget: None,
+        launches: 3,
+        seed: 42,
+        keep_slow: false,
+        timing: Timing { sync: Default::default(), clock_bound: Seconds(1e-6), separate_clocks: false },
+        criteria: Criteria::default(),
+        policy: Policy::default(),
+        refinement: Refinement { rounds: 1, width: 1.25, ranks: false },
+        validate: true,
+        system: System {
+            layout: Layout::default(),
+            oversubscribe: false,
+            jobs: Jobs::Simulation(Simulated { scenario: Scenario::Stale, slots: Ranks(16), release: Release::V5_0 }),
+        },
     };
-    let run = RunDir::create(&directory, &manifest)?;
-    let mut tally = Tally::default();
-    campaign::measure(&mut cluster, &plan, &mut run.log()?, &Policy::default(), &mut tally, &mut |_, _| {})?;
-    println!("{} samples of {} cells\n", tally.samples, tally.cells);
-
-    let observations = Observations::from_samples(&run.samples()?.text)?;
-    let findings = collrules_tuner::analyze(&observations, Release::V5_0, Default::default(), "the example")?;
-    println!("{}\n", terminal::verdicts(&findings, 80));
-    println!("{}", ClassicFile::from_table(&findings.table, &notes::notes(&findings, "the example"))?);
+    let begin = Begin::New { tuning, out: directory.clone() };
+    let published = tune(
+        &begin,
+        &mut Session {
+            stop: Arc::default(),
+            failures: 20,
+            command: Vec::new(),
+            start: &start,
+            watch: &mut |event| {
+                if let Event::Note(note) = event {
+                    println!("{note}");
+                }
+            },
+        },
+    )?;
+    println!("{}\n", terminal::verdicts(&published.findings, 80));
+    println!("{}", std::fs::read_to_string(published.run.file("rules.conf"))?);
     std::fs::remove_dir_all(&directory)?;
     Ok(())
 }

@@ -16,7 +16,7 @@ pub(crate) enum Exit {
     Input = 3,
     /// The environment does not serve: no mpirun, a worker that does not start, an unknown release, too few slots.
     Environment = 4,
-    /// Measuring ended before its time; what was measured is kept.
+    /// Measuring ended before its time; what was measured is kept. Or a proof could not be made.
     Incomplete = 5,
     /// An output cannot be written, or is already there.
     Output = 6,

@@ -2,12 +2,12 @@
 
 mod args;
 mod cmd;
-mod deliver;
 mod exit;
 mod failure;
 mod interrupt;
 mod progress;
 mod screen;
+mod session;
 
 use std::process::ExitCode;
 

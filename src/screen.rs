@@ -8,6 +8,7 @@ use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use collrules_report::words;
 
 use crate::failure::Failure;
 
@@ -91,34 +92,7 @@ pub(crate) fn wrapped(sentence: &str, first: &str, rest: &str) -> Vec<String> {
 }
 
 fn wrap(width: usize, sentence: &str, first: &str, rest: &str) -> Vec<String> {
-    let options = textwrap::Options::new(width.min(WIDEST_PROSE))
-        .initial_indent(first)
-        .subsequent_indent(rest)
-        .word_separator(textwrap::WordSeparator::Custom(words))
-        .word_splitter(textwrap::WordSplitter::NoHyphenation)
-        .break_words(false);
-    textwrap::wrap(sentence, options).into_iter().map(|line| line.into_owned()).collect()
-}
-
-/// The words of a line. What stands between backquotes, or between quotes behind an option, is a command to be copied,
-/// and one word.
-fn words(line: &str) -> Box<dyn Iterator<Item = textwrap::core::Word<'_>> + '_> {
-    let mut words = Vec::new();
-    let (mut start, mut quote, mut before) = (0, None, ' ');
-    for (place, char) in line.char_indices() {
-        if before == ' ' && char != ' ' && quote.is_none() && place > start {
-            words.push(textwrap::core::Word::from(&line[start..place]));
-            start = place;
-        }
-        match quote {
-            None if before == ' ' && (char == '`' || line[place..].starts_with("'-")) => quote = Some(char),
-            Some(open) if char == open => quote = None,
-            _ => {}
-        }
-        before = char;
-    }
-    words.push(textwrap::core::Word::from(&line[start..]));
-    Box::new(words.into_iter())
+    words::wrapped(width.min(WIDEST_PROSE), sentence, first, rest)
 }
 
 /// Prints text, with a line break at its end.
@@ -145,16 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sentences_are_wrapped_between_words() {
-        let lines = wrap(40, "mpirun --mca coll_tuned_dynamic_rules_filename /a/long/path/to/rules.conf", "  ", "    ");
-        assert_eq!(
-            lines,
-            ["  mpirun --mca", "    coll_tuned_dynamic_rules_filename", "    /a/long/path/to/rules.conf"]
-        );
-        let remedy = wrap(40, "name hosts: --mpirun-args '--hostfile FILE' or use `a command with blanks`", "", "");
-        assert_eq!(remedy, ["name hosts: --mpirun-args", "'--hostfile FILE' or use", "`a command with blanks`"]);
-        let one = "x".repeat(50);
-        assert_eq!(wrap(40, &one, "", ""), [one], "a path stays whole");
+    fn prose_is_narrow_on_the_widest_terminal() {
         assert!(wrap(300, &"word ".repeat(60), "", "").iter().all(|line| line.len() <= WIDEST_PROSE));
     }
 

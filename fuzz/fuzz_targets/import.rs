@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use collrules_record::import::{ImportError, Importer, Options};
+use collrules_import::{ImportError, Importer, Options};
 use collrules_rules::Release;
 use libfuzzer_sys::fuzz_target;
 

@@ -4,8 +4,7 @@
 #![no_main]
 
 use collrules_rules::behaviour::Behaviour;
-use collrules_rules::classic::Notes;
-use collrules_rules::emit::{self, Target, TargetFormat};
+use collrules_rules::emit::{self, Notes, Target, TargetFormat};
 use collrules_rules::file::{Load, load};
 use libfuzzer_sys::fuzz_target;
 

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use collrules_record::import::{Algorithm, NamePattern};
+use collrules_import::NamePattern;
+use collrules_record::CandidateName;
 use collrules_record::units::Ranks;
 use collrules_rules::{Collective, Release};
 
@@ -31,7 +32,7 @@ pub(crate) struct Import {
     /// The algorithm, where neither content nor names say so: number, name, tuned:ID/FANINOUT/SEGSIZE/MAX_REQUESTS, or
     /// builtin for Open MPI's own choice
     #[arg(long, visible_alias = "candidate", value_name = "ALGORITHM", value_parser = algorithm)]
-    pub(crate) algorithm: Option<Algorithm>,
+    pub(crate) algorithm: Option<CandidateName>,
     /// The start of the MPI job, from 0 [default: counted, each output of the same thing being one]
     #[arg(long, value_name = "N")]
     pub(crate) launch: Option<u32>,
@@ -90,8 +91,8 @@ impl Unit {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "what clap wants of a parser")]
-fn algorithm(text: &str) -> Result<Algorithm, String> {
-    Ok(Algorithm::read(text))
+fn algorithm(text: &str) -> Result<CandidateName, String> {
+    Ok(CandidateName::read(text))
 }
 
 fn bandwidth(text: &str) -> Result<f64, String> {

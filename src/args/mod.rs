@@ -4,6 +4,7 @@ mod bench;
 pub(crate) mod doctor;
 mod generate;
 mod import;
+mod options;
 mod policy;
 mod refine;
 mod report;
@@ -17,11 +18,13 @@ mod verify;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use collrules_record::CandidateName;
 use collrules_record::Layout;
-use collrules_record::import::Algorithm;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_rules::emit::TargetFormat;
 use collrules_rules::{Behaviour, Collective, Distribution, Release};
+use collrules_runner::simulate::Simulation;
+use collrules_workflow::options::{Budget, Collectives, MOST_LAUNCHES, Sizes, only, percent};
 
 pub(crate) use bench::Bench;
 pub(crate) use generate::{Completions, Man};
@@ -31,16 +34,13 @@ pub(crate) use refine::RefineArgs;
 pub(crate) use report::{Report, ReportFormat};
 pub(crate) use session::Session;
 pub(crate) use study::StudyArgs;
-pub(crate) use timing::{Budget, Timing};
+pub(crate) use timing::Timing;
 pub(crate) use tree::{Tree, TreeFormat};
-pub(crate) use validate::{DEFAULT_PAIRS, Validate, Validation};
+pub(crate) use validate::{Validate, Validation};
 pub(crate) use verify::Verify;
 
 /// The release that foreign timings are taken to come from where nobody says otherwise.
 pub(crate) const TABLE_RELEASE: Release = Release::V5_0;
-
-/// The most launches: a campaign of more would take weeks, and the plan of each is held in memory.
-pub(crate) const MOST_LAUNCHES: i64 = 1000;
 
 /// Tunes Open MPI's coll/tuned: measures every algorithm of a collective on this cluster, writes the rules file that
 /// makes Open MPI pick the right one, and shows that it does.
@@ -107,13 +107,13 @@ pub(crate) enum Command {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Tune {
     /// Collectives to tune, separated by commas, or all
-    #[arg(long, value_name = "LIST", default_value = "bcast,scatter,barrier", value_parser = collectives)]
+    #[arg(long, value_name = "LIST", default_value = "bcast,scatter,barrier")]
     pub(crate) ops: Collectives,
     /// Communicator sizes, separated by commas [default: powers of two up to the slots at hand, and the slots]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) np: Vec<Ranks>,
     /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
-    #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = sizes)]
+    #[arg(long, value_name = "SIZES", default_value = "1:1M")]
     pub(crate) sizes: Sizes,
     /// Segment sizes to try beside unsegmented, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "8K,64K")]
@@ -130,7 +130,7 @@ pub(crate) struct Tune {
     /// Try these algorithms only, beside the builtin, and vary none of their parameters: COLLECTIVE:ALGORITHM by name or
     /// number, or as a candidate such as bcast:tuned:2/4/0/0. Collectives that are not named keep all
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = only)]
-    pub(crate) only: Vec<(Collective, Algorithm)>,
+    pub(crate) only: Vec<(Collective, CandidateName)>,
     /// Time every candidate to the end in every launch, however slow
     #[arg(long)]
     pub(crate) keep_slow: bool,
@@ -169,9 +169,6 @@ pub(crate) struct Tune {
     pub(crate) session: Session,
     #[command(flatten)]
     pub(crate) validation: Validation,
-    /// The words that give these options, where another command than the one that was typed says so.
-    #[arg(skip)]
-    pub(crate) command: Vec<String>,
 }
 
 #[derive(Clone, Debug, clap::Args)]
@@ -183,13 +180,10 @@ pub(crate) struct CriteriaArgs {
     /// Share of wrong replacements among all, in percent, that is put up with
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub(crate) error_rate: f64,
-    /// Gain, in percent, that is asked for where single values allow no test and all message sizes share one choice
-    #[arg(long, value_name = "PERCENT", default_value = "20", value_parser = percent)]
+    /// Gain, in percent, that is asked for where single values allow no test: of the value, and of its mean with those of
+    /// neighbouring communicator sizes
+    #[arg(long, value_name = "PERCENT", default_value = "15", value_parser = percent)]
     pub(crate) untested_gain: f64,
-    /// Where single values allow no test: how many times more a choice that is slower than the builtin by more than 5 %
-    /// in another launch counts than one that is not
-    #[arg(long, value_name = "FACTOR", default_value_t = 7.0)]
-    pub(crate) caution: f64,
 }
 
 #[derive(Clone, Debug, clap::Args)]
@@ -227,7 +221,7 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "SCENARIO", num_args = 0..=1, default_missing_value = "stale", require_equals = true)]
     pub(crate) simulate: Option<ScenarioArg>,
     /// Slots of the simulated cluster
-    #[arg(long, value_name = "N", default_value = "8", requires = "simulate")]
+    #[arg(long, value_name = "N", default_value = "8", requires = "simulate", value_parser = simulated_slots)]
     pub(crate) simulated_slots: Ranks,
     /// Release of the simulated Open MPI
     #[arg(long, value_name = "RELEASE", default_value = "5.0", requires = "simulate")]
@@ -247,18 +241,6 @@ pub(crate) enum ScenarioArg {
     Deceptive,
 }
 
-impl ScenarioArg {
-    /// As the option takes it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Stale => "stale",
-            Self::Perfect => "perfect",
-            Self::Noise => "noise",
-            Self::Deceptive => "deceptive",
-        }
-    }
-}
-
 #[derive(Debug, clap::Args)]
 pub(crate) struct Analyze {
     /// A run directory, or a timing table: CSV, plain or gzip, with the columns collective, algorithm_id, comm_size,
@@ -275,9 +257,6 @@ pub(crate) struct Analyze {
     pub(crate) criteria: CriteriaArgs,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
-    /// Write frontier.csv as well: the least regret for every number of rules (tables only)
-    #[arg(long)]
-    pub(crate) frontier: bool,
     /// Decide on these launches only, and compare what the choices are worth on --test-launches with what simple methods
     /// reach; nothing is written
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "test_launches", conflicts_with = "out")]
@@ -306,12 +285,24 @@ pub(crate) struct Check {
     /// [default: all that differ, and an older one need not know the format]
     #[arg(long, value_name = "RELEASE", value_delimiter = ',')]
     pub(crate) release: Vec<Behaviour>,
+    /// How problems are shown
+    #[arg(long, value_name = "HOW", default_value = "full", conflicts_with = "json")]
+    pub(crate) format: CheckFormat,
     /// Answer in JSON
     #[arg(long)]
     pub(crate) json: bool,
     /// What else is not put up with beside errors
     #[arg(long, value_name = "WHAT")]
     pub(crate) deny: Option<Deny>,
+}
+
+/// How a check shows problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// A summary, then each kind of problem once with its line, reason and remedy, and where else it is
+    Full,
+    /// One line for each problem: FILE:LINE:COLUMN: CODE MESSAGE
+    Short,
 }
 
 /// What makes a check fail beside errors.
@@ -328,32 +319,32 @@ pub(crate) struct Explain {
     /// The rules file, of any format
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The collective that is called [default: show the whole file]
-    #[arg(long, value_name = "NAME", requires = "np")]
+    /// The collective that is called [default: show all ranges of all collectives]
+    #[arg(long, value_name = "NAME")]
     pub(crate) op: Option<Collective>,
-    /// Size of the communicator
-    #[arg(long, value_name = "N", requires = "op")]
+    /// Size of the communicator [default: show the ranges of all]
+    #[arg(long, value_name = "N")]
     pub(crate) np: Option<Ranks>,
-    /// What the caller passes, as benchmarks print it: the block of one rank for scatter
-    #[arg(long, value_name = "SIZE", requires = "op")]
+    /// What the caller passes, as benchmarks print it: the block of one rank for scatter [default: show all ranges]
+    #[arg(long, value_name = "SIZE", requires_all = ["op", "np"])]
     pub(crate) size: Option<Bytes>,
     /// Release, or version, to explain; may be repeated [default: all that differ]
     #[arg(long, value_name = "RELEASE")]
     pub(crate) release: Vec<Behaviour>,
     /// Size of the datatype in bytes
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "op")]
+    #[arg(long, value_name = "N", default_value_t = 1, requires_all = ["op", "np"])]
     pub(crate) type_size: u64,
     /// See the call as a rank other than the root
-    #[arg(long, requires = "op")]
+    #[arg(long, requires_all = ["op", "np"])]
     pub(crate) not_root: bool,
     /// The caller passes MPI_IN_PLACE
-    #[arg(long, requires = "op")]
+    #[arg(long, requires_all = ["op", "np"])]
     pub(crate) in_place: bool,
     /// The operation does not commute
-    #[arg(long, requires = "op")]
+    #[arg(long, requires_all = ["op", "np"])]
     pub(crate) non_commutative: bool,
     /// How the communicator lies on nodes: any, one-per-node, single-node
-    #[arg(long, value_name = "HOW", default_value = "any", requires = "op", value_parser = distribution)]
+    #[arg(long, value_name = "HOW", default_value = "any", requires_all = ["op", "np"], value_parser = distribution)]
     pub(crate) distribution: Distribution,
     /// Answer in JSON
     #[arg(long)]
@@ -400,62 +391,13 @@ fn distribution(text: &str) -> Result<Distribution, String> {
     })
 }
 
-/// Collectives as the user names them, by id.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Collectives(pub(crate) Vec<Collective>);
-
-fn collectives(text: &str) -> Result<Collectives, String> {
-    if text.trim().eq_ignore_ascii_case("all") {
-        return Ok(Collectives(Collective::ALL.to_vec()));
+fn simulated_slots(text: &str) -> Result<Ranks, String> {
+    let slots: Ranks = text.parse().map_err(|_| format!("`{text}` is no number of slots"))?;
+    let most = Simulation::MOST_SLOTS;
+    if slots > most {
+        return Err(format!("a cluster of {slots} slots is more than can be simulated here; at most {most} can"));
     }
-    let named = text.split(',').map(|name| name.parse::<Collective>().map_err(|error| format!("{error}; or all")));
-    let mut named = named.collect::<Result<Vec<_>, _>>()?;
-    named.sort_unstable();
-    named.dedup();
-    Ok(Collectives(named))
-}
-
-/// Message sizes as the user names them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sizes(pub(crate) Vec<Bytes>);
-
-pub(crate) fn sizes(text: &str) -> Result<Sizes, String> {
-    let size = |text: &str| -> Result<Bytes, String> {
-        let bytes: Bytes = text.parse().map_err(|error: collrules_record::units::BadBytes| error.to_string())?;
-        match bytes {
-            Bytes(0) => Err("a message of no bytes reaches no algorithm; sizes begin at 1".to_owned()),
-            _ if bytes > collrules_runner::grid::MAX_BYTES => {
-                Err(format!("{bytes} is more than an MPI call can count; sizes end at 2147483647"))
-            }
-            _ => Ok(bytes),
-        }
-    };
-    if let Some((first, last)) = text.split_once(':') {
-        let (first, last) = (size(first)?, size(last)?);
-        if first > last {
-            return Err(format!("{first} is larger than {last}"));
-        }
-        return Ok(Sizes(collrules_runner::grid::powers_of_two(first, last)));
-    }
-    let mut sizes = text.split(',').map(size).collect::<Result<Vec<_>, _>>()?;
-    sizes.sort_unstable();
-    sizes.dedup();
-    Ok(Sizes(sizes))
-}
-
-fn only(text: &str) -> Result<(Collective, Algorithm), String> {
-    let (collective, algorithm) = text
-        .split_once(':')
-        .ok_or_else(|| format!("`{text}` names no algorithm of a collective, such as bcast:binomial or barrier:3"))?;
-    Ok((collective.trim().parse().map_err(|error| format!("{error}"))?, Algorithm::read(algorithm.trim())))
-}
-
-fn percent(text: &str) -> Result<f64, String> {
-    let number = text.trim().trim_end_matches('%').trim_end();
-    match number.parse::<f64>() {
-        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err(format!("`{text}` is not a percentage between 0 and 100")),
-    }
+    Ok(slots)
 }
 
 #[cfg(test)]
@@ -467,34 +409,5 @@ mod tests {
     #[test]
     fn the_definitions_are_consistent() {
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn sizes_are_ranges_or_lists() {
-        let bytes = |list: &[u64]| Sizes(list.iter().copied().map(Bytes).collect());
-        assert_eq!(sizes("1:8"), Ok(bytes(&[1, 2, 4, 8])));
-        assert_eq!(sizes("3:9"), Ok(bytes(&[3, 4, 8, 9])));
-        assert_eq!(sizes("1K:1K"), Ok(bytes(&[1024])));
-        assert_eq!(sizes("8,1,1"), Ok(bytes(&[1, 8])));
-        for bad in ["", "0:8", "8:1", "1:", "x", "1:4G"] {
-            assert!(sizes(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn collectives_are_a_list_or_all() {
-        assert_eq!(collectives("scatter,bcast,bcast"), Ok(Collectives(vec![Collective::Bcast, Collective::Scatter])));
-        assert_eq!(collectives("all"), Ok(Collectives(Collective::ALL.to_vec())));
-        let error = collectives("bcast,brodcast").expect_err("no such collective");
-        assert!(error.contains("`brodcast`") && error.ends_with("scan, scatter; or all"), "{error}");
-    }
-
-    #[test]
-    fn percentages_are_shares() {
-        assert_eq!(percent("3"), Ok(0.03));
-        assert_eq!(percent("20 %"), Ok(0.2));
-        for bad in ["-1", "101", "nan", ""] {
-            assert!(percent(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -3,7 +3,7 @@
 use collrules_record::Policy;
 use collrules_record::policy::{Assumption, Assumptions, Between};
 
-use super::percent;
+use collrules_workflow::options::percent;
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Rules")]
@@ -12,9 +12,6 @@ pub(crate) struct PolicyArgs {
     /// rules that keep to it are written
     #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
     pub(crate) max_regret: f64,
-    /// Write at most N rules: those with the least regret in all
-    #[arg(long, value_name = "N", conflicts_with = "max_regret")]
-    pub(crate) max_rules: Option<usize>,
     /// What holds on communicator sizes between measured ones: keep (the builtin), agree (what both neighbours choose,
     /// where they agree), lower (what the next smaller one chooses)
     #[arg(long, value_name = "HOW", default_value = "keep")]
@@ -43,7 +40,6 @@ impl PolicyArgs {
         let none = Assumptions { uniform_datatypes: self.safety == Safety::Standard, ..Assumptions::default() };
         Policy {
             max_regret: self.max_regret,
-            max_rules: self.max_rules,
             between: self.between,
             assumptions: self.assume.iter().fold(none, |made, assumption| made.with(*assumption)),
         }

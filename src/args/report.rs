@@ -20,6 +20,9 @@ pub(crate) struct Report {
     /// The file to write, in place of what has that name [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Open the page in a browser; without --out it is DIR/report.html, which is written anew
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) open: bool,
 }
 
 /// How a report is written.
@@ -41,6 +44,9 @@ impl Report {
     /// The format that is asked for; none where the name of the output has an ending that says nothing.
     pub(crate) fn wanted(&self) -> Option<ReportFormat> {
         let ending = self.out.as_ref().and_then(|out| out.extension()?.to_str());
+        if self.open {
+            return ending.is_none_or(|ending| matches!(ending, "html" | "htm")).then_some(ReportFormat::Html);
+        }
         self.format.or(match ending {
             Some("html" | "htm") => Some(ReportFormat::Html),
             Some("md") => Some(ReportFormat::Md),

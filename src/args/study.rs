@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use collrules_record::units::Ranks;
 
-use super::{Budget, Launch, MOST_LAUNCHES, Simulate};
+use collrules_workflow::options::{Budget, MOST_LAUNCHES};
+
+use super::{Launch, Simulate};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "A definition says what is asked, which algorithms are compared, and what is drawn:

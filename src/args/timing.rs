@@ -1,32 +1,8 @@
 //! How calls are timed, and for how long.
 
-use std::fmt;
-use std::str::FromStr;
-
 use clap::ValueEnum;
 use collrules_record::clock::SyncMethod;
-use collrules_record::units::{BadSeconds, Seconds};
-
-/// The time for a campaign; none where it may take what it needs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Budget(pub(crate) Option<Seconds>);
-
-impl FromStr for Budget {
-    type Err = BadSeconds;
-
-    fn from_str(text: &str) -> Result<Self, BadSeconds> {
-        if text == "none" { Ok(Self(None)) } else { text.parse().map(|seconds| Self(Some(seconds))) }
-    }
-}
-
-impl fmt::Display for Budget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(seconds) => write!(f, "{seconds} for everything"),
-            None => f.write_str("for as long as it takes"),
-        }
-    }
-}
+use collrules_record::units::Seconds;
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Timing")]
@@ -57,17 +33,5 @@ impl From<SyncArg> for SyncMethod {
             SyncArg::Barrier => Self::Barrier,
             SyncArg::Roundtime => Self::RoundTime,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_budget_is_a_time_or_none() {
-        assert_eq!("none".parse(), Ok(Budget(None)));
-        assert_eq!("90s".parse(), Ok(Budget(Some(Seconds(90.0)))));
-        assert!("never".parse::<Budget>().is_err());
     }
 }

@@ -7,7 +7,10 @@ use collrules_record::plan::DeployWay;
 use collrules_record::units::Ranks;
 use collrules_runner::validation::MOST_PAIRS;
 
-use super::{Budget, Collectives, Launch, Simulate, Sizes, Timing, collectives, percent, sizes};
+use collrules_workflow::options::{Budget, Collectives, Sizes, percent};
+use collrules_workflow::plan::PAIRS;
+
+use super::{Launch, Simulate, Timing};
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(
@@ -20,7 +23,7 @@ pub(crate) struct Validate {
     #[arg(value_name = "RULES")]
     pub(crate) rules: PathBuf,
     /// Collectives to compare, separated by commas, or all [default: those that the file has rules for]
-    #[arg(long, value_name = "LIST", value_parser = collectives)]
+    #[arg(long, value_name = "LIST")]
     pub(crate) ops: Option<Collectives>,
     /// Communicator sizes, separated by commas [default: those of the run; for other files the powers of two up to the
     /// slots at hand, and the slots]
@@ -28,10 +31,10 @@ pub(crate) struct Validate {
     pub(crate) np: Vec<Ranks>,
     /// Message sizes [default: those of the run and sizes between them; for other files both ends and the middle of each
     /// of its ranges]
-    #[arg(long, value_name = "SIZES", value_parser = sizes)]
+    #[arg(long, value_name = "SIZES")]
     pub(crate) sizes: Option<Sizes>,
     /// Pairs of launches, one without and one with the file; doubtful cells get up to 4 more
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_PAIRS, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_PAIRS)))]
+    #[arg(long, value_name = "N", default_value_t = PAIRS, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_PAIRS)))]
     pub(crate) pairs: u32,
     /// Time for a comparison; each repair is followed by another one. With `none`, each launch goes on until every cell
     /// is precise or has its most rounds
@@ -68,9 +71,6 @@ pub(crate) struct Validate {
     #[command(flatten)]
     pub(crate) simulate: Simulate,
 }
-
-/// Pairs of launches where nobody says otherwise.
-pub(crate) const DEFAULT_PAIRS: u32 = 4;
 
 /// Ways to put a rules file in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use collrules_record::units::Ranks;
 
-use super::{Launch, Sizes, sizes};
+use collrules_workflow::options::Sizes;
+
+use super::Launch;
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Verify {
@@ -19,7 +21,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) np: Vec<Ranks>,
     /// Message sizes to call with, beside both sides of every boundary
-    #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = sizes)]
+    #[arg(long, value_name = "SIZES", default_value = "1:1M")]
     pub(crate) sizes: Sizes,
     /// Directory for a copy of the file that exists while the command runs; all nodes have to see it
     #[arg(long, value_name = "DIR", default_value = ".")]

@@ -11,21 +11,23 @@ use collrules_report::osu::{Look, Table};
 use collrules_runner::RunnerError;
 use collrules_runner::grid;
 
-use super::start;
+use collrules_workflow::start::{self, Started};
+
 use crate::args::Bench;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::interrupt;
 
 pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
     if args.iterations.of(Bytes(0)) == 0 || args.iterations.of(Bytes(u64::MAX)) == 0 {
-        return Err(Failure::Usage("nothing can be said of 0 timed calls; give --iterations at least 1".to_owned()));
+        return Err(Failure::usage("nothing can be said of 0 timed calls; give --iterations at least 1".to_owned()));
     }
     let rules = args.rules.as_deref().map(resolve).transpose()?;
     let (backend, rivals) = match args.candidate {
         // What programs get needs no looking into.
-        Candidate::Builtin => (start::launching(&args.launch)?, Vec::new()),
+        Candidate::Builtin => (start::launching(&args.launch.real(), &interrupt::flag())?, Vec::new()),
         _ => {
-            let (backend, survey, _, _) = start::tuning(&args.launch)?;
+            let Started { backend, survey, .. } = start::mpi(&args.launch.real(), &interrupt::flag())?;
             let there = |component: &Component| survey.components.contains_key(component);
             (backend, Component::RIVALS.into_iter().filter(there).collect())
         }
@@ -33,7 +35,7 @@ pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
     let benchmark = benchmark(args, rivals);
     if benchmark.lengths.is_empty() {
         let size = type_size(args.collective);
-        return Err(Failure::Usage(format!("no message size is a multiple of {size} bytes, the datatype's size")));
+        return Err(Failure::usage(format!("no message size is a multiple of {size} bytes, the datatype's size")));
     }
     let how = match &args.rules {
         Some(rules) => format!("rules of {}", rules.display()),
@@ -54,7 +56,7 @@ pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
 
 /// Every rank opens the file, from wherever it was started.
 fn resolve(path: &Path) -> Result<std::path::PathBuf, Failure> {
-    path.canonicalize().map_err(|cause| Failure::Open { path: path.to_owned(), cause })
+    path.canonicalize().map_err(|cause| Failure::open(path, cause))
 }
 
 fn benchmark(args: &Bench, without: Vec<Component>) -> Benchmark {

@@ -1,16 +1,19 @@
 //! `collrules check`: everything that is wrong with rules files, or might surprise.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use collrules_rules::lint::{self, Problem, Report, Severity, Verdict};
+use collrules_rules::lines::{Lines, plain};
+use collrules_rules::lint::{self, Fate, Problem, Report, Severity};
 use collrules_rules::{Behaviour, Span};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
 use serde_json::{Value, json};
 
-use crate::args::{Check, Deny};
+use super::source;
+use crate::args::{Check, CheckFormat, Deny};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen;
@@ -34,6 +37,7 @@ pub(crate) fn run(args: &Check) -> Result<Exit, Failure> {
         writeln!(out, "{:#}", json!({ "files": files, "summary": summary }))
     } else {
         let mut named = named;
+        let show = if args.format == CheckFormat::Short { show_short } else { show };
         named.try_for_each(|(name, source, report)| show(&mut out, &name, source, report))
     };
     written.and_then(|()| out.flush()).map_err(Failure::Stdout)?;
@@ -48,29 +52,80 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     } else {
         fs::read(path)
     };
-    read.map_err(|cause| Failure::Open { path: path.to_owned(), cause })
+    read.map_err(|cause| Failure::open(path, cause))
 }
 
 fn name(path: &Path) -> String {
-    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+    if path == Path::new("-") { "standard input".to_owned() } else { source::shown(path) }
 }
 
-fn show(out: &mut impl Write, name: &str, source: &[u8], report: &Report) -> std::io::Result<()> {
+/// How many other places of a problem are named.
+const NAMED: usize = 8;
+
+/// The summary, then each kind of problem: the first in full, where the others are.
+fn show(out: &mut dyn Write, name: &str, source: &[u8], report: &Report) -> std::io::Result<()> {
     let theme = match (screen::is_coloured(), screen::is_dumb()) {
         (true, _) => GraphicalTheme::unicode(),
         (false, false) => GraphicalTheme::unicode_nocolor(),
         (false, true) => GraphicalTheme::none(),
     };
+    screen::wrapped(&summary(name, report), "", "  ").iter().try_for_each(|line| writeln!(out, "{line}"))?;
     let handler = GraphicalReportHandler::new_themed(theme).with_width(screen::width()).with_links(false);
     let text = Text::new(name, source, screen::width());
-    for problem in &report.problems {
+    for kind in kinds(report) {
+        let [problem, others @ ..] = &kind[..] else { continue };
         let mut shown = String::new();
-        let concerns_all = problem.versions.len() == report.outcomes.len();
+        let concerns_all = problem.versions.len() == report.readings.len();
         let diagnosis = Diagnosis { problem, text: &text, concerns_all };
         handler.render_report(&mut shown, &diagnosis).map_err(std::io::Error::other)?;
-        writeln!(out, "{shown}")?;
+        writeln!(out, "\n{}", shown.trim_end())?;
+        if !others.is_empty() {
+            let elsewhere = elsewhere(problem, others, &text.lines);
+            screen::wrapped(&elsewhere, "  ", "    ").iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        }
     }
-    screen::wrapped(&summary(name, report), "", "  ").iter().try_for_each(|line| writeln!(out, "{line}"))
+    Ok(())
+}
+
+/// Problems of one kind together, the worst kinds first.
+fn kinds(report: &Report) -> Vec<Vec<&Problem>> {
+    let mut kinds: Vec<Vec<&Problem>> = Vec::new();
+    let mut places = BTreeMap::new();
+    for problem in &report.problems {
+        let place = *places.entry((problem.code, problem.severity)).or_insert(kinds.len());
+        if place == kinds.len() {
+            kinds.push(Vec::new());
+        }
+        kinds[place].push(problem);
+    }
+    kinds.sort_by_key(|kind| std::cmp::Reverse(kind.first().map(|problem| problem.severity)));
+    kinds
+}
+
+fn elsewhere(problem: &Problem, others: &[&Problem], lines: &Lines<'_>) -> String {
+    let mut places: Vec<String> = others
+        .iter()
+        .take(NAMED)
+        .map(|other| {
+            let (line, column) = lines.position(other.span.start);
+            format!("{line}:{column}")
+        })
+        .collect();
+    if let Some(more) = others.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        places.push(format!("and {more} more, which --format short lists"));
+    }
+    let places = places.join(", ");
+    format!("{} ({}) also at {places}", problem.code, problem.code.title())
+}
+
+/// One line for each problem.
+fn show_short(out: &mut dyn Write, name: &str, source: &[u8], report: &Report) -> std::io::Result<()> {
+    let lines = Lines::new(source);
+    for problem in &report.problems {
+        let (line, column) = lines.position(problem.span.start);
+        writeln!(out, "{name}:{line}:{column}: {} {}", problem.code, plain(&problem.message))?;
+    }
+    Ok(())
 }
 
 fn summary(name: &str, report: &Report) -> String {
@@ -81,18 +136,18 @@ fn summary(name: &str, report: &Report) -> String {
         said.map(|(count, what)| format!("{count} {what}{}", if *count == 1 { "" } else { "s" })).collect();
     let said = if said.is_empty() { "no problems".to_owned() } else { said.join(", ") };
     let verdict = |wanted, what: &str| {
-        let outcomes = report.outcomes.iter().filter(|outcome| outcome.verdict == wanted);
-        let names: Vec<_> = outcomes.map(|outcome| outcome.version.name()).collect();
+        let readings = report.readings.iter().filter(|reading| reading.fate == wanted);
+        let names: Vec<_> = readings.map(|reading| reading.version.name()).collect();
         match names.len() {
             0 => None,
-            all if all == report.outcomes.len() => Some(format!("{what} all versions checked")),
+            all if all == report.readings.len() => Some(format!("{what} all versions checked")),
             _ => Some(format!("{what} {}", names.join(", "))),
         }
     };
     let verdicts = [
-        verdict(Verdict::Accepted, "accepted by"),
-        verdict(Verdict::Rejected, "rejected by"),
-        verdict(Verdict::Crashes, "crashes"),
+        verdict(Fate::Accepted, "accepted by"),
+        verdict(Fate::Rejected, "rejected by"),
+        verdict(Fate::Crashes, "crashes"),
     ];
     let verdicts: Vec<_> = verdicts.into_iter().flatten().collect();
     format!("{name}: {said}; {}", verdicts.join("; "))
@@ -102,7 +157,7 @@ fn as_json(name: &str, source: &[u8], report: &Report) -> Value {
     let lines = Lines::new(source);
     let place = |span: Span| {
         let (line, column) = lines.position(span.start);
-        json!({ "line": line + 1, "column": column + 1, "start": span.start, "end": span.end })
+        json!({ "line": line, "column": column, "start": span.start, "end": span.end })
     };
     let problem = |problem: &Problem| {
         let related =
@@ -119,37 +174,12 @@ fn as_json(name: &str, source: &[u8], report: &Report) -> Value {
             "related": related.collect::<Vec<_>>(),
         })
     };
-    let outcome = |outcome: &lint::Outcome| json!({ "release": outcome.version.name(), "verdict": outcome.verdict });
+    let reading = |reading: &lint::Reading| json!({ "release": reading.version.name(), "verdict": reading.fate });
     json!({
         "file": name,
-        "outcomes": report.outcomes.iter().map(outcome).collect::<Vec<_>>(),
+        "outcomes": report.readings.iter().map(reading).collect::<Vec<_>>(),
         "problems": report.problems.iter().map(problem).collect::<Vec<_>>(),
     })
-}
-
-/// Where the lines of a text begin.
-struct Lines {
-    starts: Vec<usize>,
-    end: usize,
-}
-
-impl Lines {
-    fn new(source: &[u8]) -> Self {
-        let breaks = source.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
-        Self { starts: std::iter::once(0).chain(breaks).collect(), end: source.len() }
-    }
-
-    /// Line and column of an offset, counted from 0.
-    fn position(&self, offset: usize) -> (usize, usize) {
-        let line = self.starts.partition_point(|start| *start <= offset) - 1;
-        (line, offset - self.starts[line])
-    }
-
-    /// The bytes of these lines, both included.
-    fn range(&self, first: usize, last: usize) -> std::ops::Range<usize> {
-        let end = self.starts.get(last + 1).copied().unwrap_or(self.end);
-        self.starts.get(first).copied().unwrap_or(self.end)..end
-    }
 }
 
 /// A text that is fit for terminals, with every byte in its place.
@@ -159,7 +189,7 @@ impl Lines {
 struct Text<'n> {
     name: &'n str,
     text: String,
-    lines: Lines,
+    lines: Lines<'n>,
     /// Lines that are longer than this are shown in part.
     longest: usize,
 }
@@ -171,7 +201,7 @@ const MARGIN: usize = 10;
 const AROUND: usize = 24;
 
 impl<'n> Text<'n> {
-    fn new(name: &'n str, source: &[u8], width: usize) -> Self {
+    fn new(name: &'n str, source: &'n [u8], width: usize) -> Self {
         let mut text = String::with_capacity(source.len());
         for chunk in source.utf8_chunks() {
             // Control characters would reach the terminal.
@@ -218,11 +248,11 @@ impl SourceCode for Text<'_> {
         }
         let (first, column) = self.lines.position(start);
         let last = self.lines.position(end).0;
-        let (from, to) = (first.saturating_sub(before), last + after);
+        let (from, to) = (first.saturating_sub(before).max(1), last + after);
         let whole = self.lines.range(from, to);
         let long = (from..=to).any(|line| self.lines.range(line, line).len() > self.longest);
         let (range, line, column) = if before == 0 && after == 0 {
-            (start..end, first, column)
+            (start..end, first, column - 1)
         } else if !long {
             (whole, from, 0)
         } else if first == last && span.len() <= 2 * AROUND {
@@ -237,7 +267,7 @@ impl SourceCode for Text<'_> {
         let count = self.text[range.clone()].lines().count();
         let place = (range.start, range.len()).into();
         let data = &self.text.as_bytes()[range];
-        Ok(Box::new(miette::MietteSpanContents::new_named(self.name.to_owned(), data, place, line, column, count)))
+        Ok(Box::new(miette::MietteSpanContents::new_named(self.name.to_owned(), data, place, line - 1, column, count)))
     }
 }
 
@@ -250,7 +280,7 @@ struct Diagnosis<'p> {
 
 impl fmt::Display for Diagnosis<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.problem.message)
+        f.write_str(&plain(&self.problem.message))
     }
 }
 

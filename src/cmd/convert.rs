@@ -4,17 +4,17 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
-use collrules_rules::classic::Notes;
 use collrules_rules::convert::{self, Conversion, ConvertError};
 use collrules_rules::diff::FileDifference;
+use collrules_rules::emit::Notes;
 use collrules_rules::explain::{self, Group, said};
 use collrules_rules::{Behaviour, Distribution};
 
 use super::source;
 use crate::args::Convert;
-use crate::deliver::TOOL;
 use crate::failure::Failure;
 use crate::progress::say;
+use collrules_workflow::TOOL;
 
 /// How many changes are named for each version.
 const NAMED: usize = 10;
@@ -22,9 +22,9 @@ const NAMED: usize = 10;
 pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
     let bytes = source::read(&args.file)?;
     let failed = |cause| match cause {
-        ConvertError::Unreadable(reasons) => Failure::NotInForce { path: args.file.clone(), reasons },
+        ConvertError::Unreadable(reasons) => Failure::not_in_force(&args.file, reasons),
         ConvertError::Ambiguous(ambiguity) => Failure::Ambiguous { path: args.file.clone(), ambiguity },
-        ConvertError::Emit(cause) => Failure::Emit(cause),
+        ConvertError::Emit(cause) => cause.into(),
     };
     let source = convert::meaning(&bytes, args.release).map_err(failed)?;
     let said = format!("Converted by {} from what Open MPI {} reads.", TOOL, source.behaviour);
@@ -41,9 +41,7 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
 /// Writes a file that is not there yet.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let written = OpenOptions::new().write(true).create_new(true).open(path);
-    written
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(|cause| Failure::Write { path: path.to_owned(), cause })
+    written.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|cause| Failure::write(path, cause))
 }
 
 /// Says what is not as it was, on standard error.
@@ -58,7 +56,7 @@ fn tell(file: &Path, conversion: &Conversion) {
         say(&format!("not for Open MPI {version}: {unknown}"));
     }
     for loss in &conversion.losses {
-        say(&format!("{}:{}: {}", file.display(), loss.line, loss.lost));
+        say(&format!("{}:{}: {}", source::shown(file), loss.line, loss.lost));
     }
     for (collective, version) in &conversion.metrics {
         say(&format!(

@@ -6,6 +6,7 @@ use collrules_report::terminal::aligned;
 use collrules_rules::convert;
 use collrules_rules::diff::{self, FileDifference};
 use collrules_rules::explain::{self, Group, said};
+use collrules_rules::lines::plain;
 use collrules_rules::{Behaviour, Distribution, Load, load};
 use serde_json::{Value, json};
 
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
     }
     for (path, reasons) in [&args.left, &args.right].into_iter().zip(unread) {
         if reasons.len() == versions.len() {
-            return Err(Failure::NotInForce { path: path.clone(), reasons: in_groups(reasons) });
+            return Err(Failure::not_in_force(path, in_groups(reasons)));
         }
     }
     let in_force = |(_, compared): &(Behaviour, Compared)| compared.not_in_force == [None, None];
@@ -110,7 +111,7 @@ fn block(args: &Diff, group: &Group<Compared>) -> String {
     let mut lines = wrapped(&format!("{label}: {said_of_both}"), "", "  ");
     lines[0] = lines[0].replacen(&label, &paint(Ink::Heading, &label), 1);
     for (path, why) in [&args.left, &args.right].into_iter().zip(not_in_force) {
-        let is = why.as_ref().map(|why| format!("{} is {why}", path.display()));
+        let is = why.as_ref().map(|why| format!("{} is {why}", source::shown(path)));
         lines.extend(is.iter().flat_map(|is| wrapped(is, "  ", "    ")));
     }
     let mut text = lines.join("\n") + "\n";
@@ -144,9 +145,9 @@ fn block(args: &Diff, group: &Group<Compared>) -> String {
 
 /// What the columns of two files are called: without their directories where that tells them apart.
 fn names(left: &Path, right: &Path) -> [String; 2] {
-    let short = [left, right].map(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()));
+    let short = [left, right].map(|path| path.file_name().map(|name| plain(&name.to_string_lossy())));
     match short {
         [Some(left), Some(right)] if left != right => [left, right],
-        _ => [left, right].map(|path| path.display().to_string()),
+        _ => [left, right].map(source::shown),
     }
 }

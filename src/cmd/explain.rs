@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use collrules_report::terminal::aligned;
-use collrules_rules::explain::{self, Answer, Group, Lines, MessageSizes, Place, Row, Served};
-use collrules_rules::{Behaviour, Bytes, Call, Collective, Distribution, load};
+use collrules_rules::explain::{self, Answer, Decided, Group, MessageSizes, Served};
+use collrules_rules::lines::{Excerpt, Lines};
+use collrules_rules::{Behaviour, Bytes, Call, Distribution, load};
 use serde_json::json;
 
-use super::source;
+use super::source::{self, shown};
 use crate::args::Explain;
 use crate::failure::Failure;
 use crate::screen::{self, Ink, paint, wrapped};
@@ -16,9 +17,8 @@ pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
     let bytes = source::read(&args.file)?;
     let versions = source::versions(&args.release);
     let lines = Lines::new(&bytes);
-    let text = match args.op {
-        Some(collective) => {
-            let call = call(args, collective)?;
+    let text = match call(args)? {
+        Some(call) => {
             let answers =
                 versions.iter().map(|version| (*version, explain::call(&load(&bytes, version), &lines, &call)));
             let groups = explain::group(answers);
@@ -30,34 +30,54 @@ pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
             }
         }
         None => {
-            let answers = versions.iter().map(|version| (*version, explain::contents(&load(&bytes, version), &lines)));
-            let groups = explain::group(answers);
+            let answer = |version| wanted(explain::contents(&load(&bytes, version), &lines), args);
+            let groups = explain::group(versions.iter().map(|version| (*version, answer(version))));
             if args.json {
                 pretty(&json!({ "file": args.file, "answers": groups.iter().map(contents_json).collect::<Vec<_>>() }))?
             } else {
-                groups.iter().map(|group| contents(&args.file, group)).collect::<Vec<_>>().join("\n")
+                groups.iter().map(|group| contents(args, group)).collect::<Vec<_>>().join("\n")
             }
         }
     };
     screen::print(&text)
 }
 
-fn call(args: &Explain, collective: Collective) -> Result<Call, Failure> {
-    let usage = |text: &str| Failure::Usage(format!("{text} of the {collective}"));
-    let ranks = args.np.ok_or_else(|| usage("give --np, the number of ranks"))?;
+/// The call that is asked about; none where it leaves something open, so that ranges are shown.
+fn call(args: &Explain) -> Result<Option<Call>, Failure> {
+    let (Some(collective), Some(ranks)) = (args.op, args.np) else { return Ok(None) };
     let message = match args.size {
         Some(size) => size,
-        None if collective.has_sizes() => return Err(usage("give --size, the message size")),
-        None => Bytes(0),
+        None if !collective.has_sizes() => Bytes(0),
+        None if of_one_call(args) => {
+            return Err(Failure::usage(format!("give --size, the message size of the {collective}")));
+        }
+        None => return Ok(None),
     };
     let call = Call::new(collective, ranks, message).with_type_size(args.type_size);
-    Ok(Call {
+    Ok(Some(Call {
         is_root: !args.not_root,
         in_place: args.in_place,
         commutative: !args.non_commutative,
         distribution: args.distribution,
         ..call
-    })
+    }))
+}
+
+/// Whether an option was given that says something about one call.
+fn of_one_call(args: &Explain) -> bool {
+    let distributed = args.distribution != Distribution::Any;
+    args.not_root || args.in_place || args.non_commutative || distributed || args.type_size != 1
+}
+
+/// The ranges that were asked for.
+fn wanted(answer: Answer<Vec<Decided>>, args: &Explain) -> Answer<Vec<Decided>> {
+    let Answer::Accepted(mut ranges) = answer else { return answer };
+    let holds =
+        |range: &Decided, ranks: u64| range.ranks.first <= ranks && range.ranks.end.is_none_or(|end| ranks < end);
+    ranges.retain(|range| {
+        args.op.is_none_or(|op| op == range.collective) && args.np.is_none_or(|ranks| holds(range, ranks.0.into()))
+    });
+    Answer::Accepted(ranges)
 }
 
 fn pretty(value: &serde_json::Value) -> Result<String, Failure> {
@@ -80,11 +100,11 @@ fn title(file: &Path, call: &Call) -> String {
     ] {
         more += if said { words } else { "" };
     }
-    format!("{}{size} on {} ranks{more}, by {}", call.collective, call.ranks, file.display())
+    format!("{}{size} on {} ranks{more}, by {}", call.collective, call.ranks, shown(file))
 }
 
-fn at(file: &Path, place: &Place) -> String {
-    format!("{}:{}: {}", file.display(), place.line, place.text)
+fn at(file: &Path, place: &Excerpt) -> String {
+    format!("{}:{}: {}", shown(file), place.line, place.text)
 }
 
 fn block(file: &Path, group: &Group<Answer<Served>>) -> String {
@@ -130,7 +150,7 @@ fn not_in_force<T>(file: &Path, answer: &Answer<T>) -> Vec<(&'static str, String
     }
 }
 
-fn contents_json(group: &Group<Answer<Vec<Row>>>) -> serde_json::Value {
+fn contents_json(group: &Group<Answer<Vec<Decided>>>) -> serde_json::Value {
     let releases: Vec<_> = group.versions.iter().map(Behaviour::name).collect();
     match &group.answer {
         Answer::Accepted(rows) => json!({ "releases": releases, "file": "accepted", "rules": rows }),
@@ -139,15 +159,17 @@ fn contents_json(group: &Group<Answer<Vec<Row>>>) -> serde_json::Value {
     }
 }
 
-fn contents(file: &Path, group: &Group<Answer<Vec<Row>>>) -> String {
+fn contents(args: &Explain, group: &Group<Answer<Vec<Decided>>>) -> String {
     let title = paint(Ink::Heading, &group.label());
     let rows = match &group.answer {
         Answer::Accepted(rows) if rows.is_empty() => {
-            return format!("{title}: {} leaves every call to Open MPI.\n", file.display());
+            let calls = args.op.map_or_else(|| "call".to_owned(), |op| op.to_string());
+            let ranks = args.np.map_or_else(String::new, |ranks| format!(" on {ranks} ranks"));
+            return format!("{title}: {} leaves every {calls}{ranks} to Open MPI.\n", shown(&args.file));
         }
         Answer::Accepted(rows) => rows,
         other => {
-            return format!("{title}:\n{}", named(&not_in_force(file, other)));
+            return format!("{title}:\n{}", named(&not_in_force(&args.file, other)));
         }
     };
     let distributed = rows.iter().any(|row| row.distribution != Distribution::Any);
@@ -161,7 +183,7 @@ fn contents(file: &Path, group: &Group<Answer<Vec<Row>>>) -> String {
         header.insert(1, "on nodes");
     }
     // What is the same as in the line above is not said again.
-    let mut before: Option<&Row> = None;
+    let mut before: Option<&Decided> = None;
     let cells = rows.iter().map(|row| {
         let same = before.replace(row).is_some_and(|before| {
             (before.collective, before.distribution, before.ranks) == (row.collective, row.distribution, row.ranks)
@@ -178,14 +200,14 @@ fn contents(file: &Path, group: &Group<Answer<Vec<Row>>>) -> String {
     format!("{title}:\n{}\n", aligned(screen::width(), &header, cells, &[]))
 }
 
-fn looked_up(row: &Row) -> String {
+fn looked_up(row: &Decided) -> String {
     if row.message == MessageSizes::None { "-".to_owned() } else { row.lookup.to_string() }
 }
 
-fn message(row: &Row) -> String {
+fn message(row: &Decided) -> String {
     match row.message {
         MessageSizes::Same => row.lookup.to_string(),
-        MessageSizes::Blocks(sizes) => sizes.to_string(),
+        MessageSizes::PerRank(sizes) => sizes.to_string(),
         MessageSizes::OverRanks if row.lookup.first == 0 && row.lookup.end.is_none() => row.lookup.to_string(),
         MessageSizes::OverRanks => "that over the ranks".to_owned(),
         MessageSizes::CountFree => "any (ranks x datatype)".to_owned(),

@@ -1,41 +1,35 @@
 //! What `--dry-run` says: the points, and how long they will take.
 
-use std::time::Duration;
-
-use collrules_record::plan::{CellPlan, Shared, Skipped};
+use collrules_record::Plan;
+use collrules_record::plan::{CellPlan, Shared};
 use collrules_record::units::Seconds;
-use collrules_record::{Cell, Plan, Survey};
-use collrules_runner::Backend;
 use collrules_runner::forecast::{Forecast, forecast};
-use collrules_runner::separate::{self, Start};
+use collrules_workflow::campaign::remarks_on;
+use collrules_workflow::options::Budget;
+use collrules_workflow::plan::PROOF_JOBS;
+use collrules_workflow::start::Started;
 
-use super::plan::PROOF_JOBS;
-use crate::args::Budget;
 use crate::failure::Failure;
 use crate::screen::{self, wrapped};
 
-/// Times a pilot and prints points and prediction. `taken` is what it took to get here, and `beyond` what is done behind the
-/// grid for how many seconds at most.
+/// Times a few calls and prints points and estimate. `beyond` is what is done behind the grid, for how many seconds at most.
 pub(super) fn print(
-    backend: &mut dyn Backend,
+    started: &mut Started,
     plan: &Plan,
-    survey: &Survey,
     budget: Budget,
-    taken: Duration,
     beyond: &[(&str, Seconds)],
 ) -> Result<(), Failure> {
-    let forecast = forecast(backend, plan)?;
-    let mut lines = wrapped(&survey.library, "", "  ");
+    let forecast = forecast(started.backend.as_mut(), plan)?;
+    let mut lines = wrapped(&started.survey.library, "", "  ");
     lines.extend(plan.cells.chunk_by(alike).flat_map(points));
     let mut remarks = remarks_on(plan);
     remarks.push(format!("{} cells, {} points, {} launches", plan.cells.len(), plan.points(), plan.launches));
-    let simulated = backend.name() == "simulation";
-    let others = if simulated { 0.0 } else { taken.as_secs_f64() + PROOF_JOBS * plan.schedule.startup.0 };
+    let others = (1.0 + PROOF_JOBS) * started.startup.0;
     remarks.extend(sentences(&forecast, budget, others));
     for (what, most) in beyond.iter().filter(|(_, most)| most.0 > 0.0) {
         remarks.push(format!("{what} comes on top, for up to {}.", most.rounded()));
     }
-    if simulated {
+    if started.backend.name() == "simulation" {
         remarks.push("All times are on the clock of the simulation.".to_owned());
     }
     lines.extend(remarks.iter().flat_map(|line| wrapped(line, "", "  ")));
@@ -69,51 +63,18 @@ fn points(cells: &[CellPlan]) -> Vec<String> {
     lines
 }
 
-/// What to know about a plan before it is measured.
-pub(super) fn remarks_on(plan: &Plan) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (why, cells) in grouped(&plan.skipped) {
-        let more = if cells.len() > 1 { format!(" and {} more cells like it", cells.len() - 1) } else { String::new() };
-        lines.push(format!("left out: {}{more}: {why}", cells[0]));
-    }
-    if !plan.separate.is_empty() {
-        let names: Vec<&str> = plan.separate.collectives.iter().map(|collective| collective.name()).collect();
-        lines.push(format!(
-            "{}: a launch for each candidate, in {} series, {} launches in all, whose start comes on top of the budget",
-            names.join(", "),
-            plan.separate.series,
-            separate::starts(plan).iter().filter(|start| matches!(start, Start::Alone { .. })).count(),
-        ));
-    }
-    lines
-}
-
-/// Cells that are left out, by collective and reason.
-fn grouped(skipped: &[Skipped]) -> Vec<(&str, Vec<Cell>)> {
-    let mut groups: Vec<(&str, Vec<Cell>)> = Vec::new();
-    for Skipped { cell, why } in skipped {
-        let alike = |(known, cells): &&mut (&str, Vec<Cell>)| *known == why && cells[0].collective == cell.collective;
-        match groups.iter_mut().find(alike) {
-            Some((_, cells)) => cells.push(*cell),
-            None => groups.push((why, vec![*cell])),
-        }
-    }
-    groups
-}
-
-/// The prediction. `others` are the seconds of jobs that do not measure.
+/// What the time is estimated to be. `others` are the seconds of jobs that do not measure.
 fn sentences(forecast: &Forecast, budget: Budget, others: f64) -> Vec<String> {
-    let launches: Vec<String> = forecast.launches.iter().map(|launch| launch.rounded()).collect();
     let total = Seconds(forecast.measuring.0 + others);
     let mut lines = vec![format!(
-        "Predicted from a pilot of {} cells: about {} in all, with launches of {}.",
-        forecast.piloted,
+        "It will take about {}: a rough estimate from calls of the builtin in {} cells. It may take half of that, or \
+         twice as long, and longer where other programs use the processors.",
         total.rounded(),
-        launches.join(", "),
+        forecast.timed,
     )];
     if forecast.unknown > 0 {
         lines.push(format!(
-            "That leaves out {} cells of which the pilot learned nothing: it ended before it came to any like them.",
+            "The estimate leaves out {} cells: no calls like theirs could be timed for it.",
             forecast.unknown,
         ));
     }
@@ -125,10 +86,7 @@ fn sentences(forecast: &Forecast, budget: Budget, others: f64) -> Vec<String> {
                 free.rounded()
             )
         } else {
-            format!(
-                "The budget of {} is not needed in full: every cell will be as precise as asked for.",
-                budget.rounded(),
-            )
+            format!("It ends earlier than the budget of {} if every cell is precise before.", budget.rounded())
         });
     }
     lines
@@ -140,18 +98,13 @@ mod tests {
 
     #[test]
     fn a_budget_that_binds_is_told_from_one_that_does_not() {
-        let forecast = |unbounded| Forecast {
-            launches: vec![Seconds(10.0), Seconds(9.0)],
-            measuring: Seconds(20.0),
-            unbounded: Seconds(unbounded),
-            piloted: 4,
-            unknown: 0,
-        };
+        let forecast =
+            |unbounded| Forecast { measuring: Seconds(20.0), unbounded: Seconds(unbounded), timed: 4, unknown: 0 };
         let budget = Budget(Some(Seconds(25.0)));
         let text = sentences(&forecast(300.0), budget, 5.0).join(" ");
-        assert!(text.contains("about 25s in all, with launches of 10s, 9s."), "{text}");
+        assert!(text.contains("about 25s: a rough estimate from calls of the builtin in 4 cells"), "{text}");
         assert!(text.contains("--budget none it would take about 5.1m"), "{text}");
-        assert!(sentences(&forecast(20.0), budget, 5.0)[1].contains("not needed in full"));
+        assert!(sentences(&forecast(20.0), budget, 5.0)[1].contains("ends earlier than the budget of 25s"));
         assert_eq!(sentences(&forecast(20.0), Budget(None), 5.0).len(), 1);
     }
 }

@@ -1,9 +1,7 @@
 //! `collrules import`: what others measured as a run directory.
 
+use collrules_import::{Facts, Finding, ImportManifest, ImportReport, Importer, Limits, Options, Severity, TimeWanted};
 use collrules_record::findings::Statistic;
-use collrules_record::import::{
-    self, Facts, Finding, ImportManifest, ImportReport, Importer, Limits, Options, Severity, TimeWanted,
-};
 use collrules_record::rundir::{self, RunDir};
 
 use crate::args::{Import, TABLE_RELEASE, Time};
@@ -30,13 +28,12 @@ pub(crate) fn run(args: &Import) -> Result<(), Failure> {
         leave_out_flagged: args.leave_out_flagged,
         limits: Limits { process_bandwidth: args.process_bandwidth },
     });
-    import::add_all(&mut importer, &args.inputs)
-        .map_err(|error| Failure::Open { path: error.path, cause: error.cause })?;
+    collrules_import::add_all(&mut importer, &args.inputs).map_err(|error| Failure::open(&error.path, error.cause))?;
     let import = importer.finish().map_err(|cause| Failure::NotImported { cause })?;
     let command = std::env::args().collect();
     let version = env!("CARGO_PKG_VERSION");
     let manifest = ImportManifest::new(&import, release, args.release.is_some(), command, version);
-    let run = RunDir::create_imported(&args.out, &manifest, &import)?;
+    let run = collrules_import::create(args.out.clone(), &manifest, &import)?;
     let lines = if args.json {
         vec![serde_json::to_string_pretty(&ImportReport::new(&import))?]
     } else {
@@ -45,7 +42,7 @@ pub(crate) fn run(args: &Import) -> Result<(), Failure> {
     screen::print(&lines.join("\n"))
 }
 
-fn summary(import: &import::Import, manifest: &ImportManifest, run: &RunDir) -> Vec<String> {
+fn summary(import: &collrules_import::Import, manifest: &ImportManifest, run: &RunDir) -> Vec<String> {
     let mut lines: Vec<String> =
         import.findings.iter().flat_map(|finding| screen::wrapped(&finding.to_string(), "", "    ")).collect();
     if !lines.is_empty() {

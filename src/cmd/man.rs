@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Man) -> Result<(), Failure> {
     let Some(page) = pages.iter().find(|page| page.get_name() == wanted) else {
         let names: Vec<&str> = pages.iter().filter_map(|page| page.get_name().strip_prefix("collrules-")).collect();
         let wanted = args.command.as_deref().unwrap_or_default();
-        return Err(Failure::Usage(format!("`{wanted}` is no command; there are {}", names.join(", "))));
+        return Err(Failure::usage(format!("`{wanted}` is no command; there are {}", names.join(", "))));
     };
     let text = rendered(page).map_err(Failure::Stdout)?;
     io::stdout().lock().write_all(&text).map_err(Failure::Stdout)
@@ -49,10 +49,10 @@ fn rendered(page: &Command) -> io::Result<Vec<u8>> {
 }
 
 fn write_all(directory: &Path, pages: &[Command]) -> Result<(), Failure> {
-    fs::create_dir_all(directory).map_err(|cause| Failure::Write { path: directory.to_owned(), cause })?;
+    fs::create_dir_all(directory).map_err(|cause| Failure::write(directory, cause))?;
     for page in pages {
         let path = directory.join(format!("{}.1", page.get_name()));
-        rendered(page).and_then(|text| fs::write(&path, text)).map_err(|cause| Failure::Write { path, cause })?;
+        rendered(page).and_then(|text| fs::write(&path, text)).map_err(|cause| Failure::write(&path, cause))?;
     }
     Ok(())
 }

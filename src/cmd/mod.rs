@@ -1,9 +1,8 @@
-//! The subcommands, one file each.
+//! The subcommands, one file each: options in, a workflow called, its result on the screen.
 
 pub(crate) mod analyze;
 pub(crate) mod bench;
 pub(crate) mod check;
-mod clock;
 pub(crate) mod completions;
 mod conclude;
 pub(crate) mod convert;
@@ -11,19 +10,13 @@ pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 mod foresee;
-mod frontier;
 pub(crate) mod import;
 pub(crate) mod man;
 pub(crate) mod measure;
 pub(crate) mod plan;
-mod refine;
-mod remarks;
 mod replay;
 pub(crate) mod report;
-mod resume;
-mod served;
 mod source;
-mod start;
 pub(crate) mod study;
 pub(crate) mod tree;
 pub(crate) mod tune;

@@ -1,23 +1,19 @@
 //! `collrules analyze --train-launches ... --test-launches ...`: what decisions on some launches are worth on others.
 
-use collrules_record::units::Seconds;
-use collrules_rules::Release;
-use collrules_tuner::{Observations, Replay, TunerError, replay};
+use collrules_tuner::{Replay, replay};
+use collrules_workflow::WorkflowError;
+use collrules_workflow::analyze::Source;
 
 use crate::args::Analyze;
 use crate::failure::Failure;
 use crate::screen;
 
 /// Decides, looks, and prints a table, or JSON.
-pub(super) fn run(
-    args: &Analyze,
-    observations: &Observations,
-    release: Release,
-    clock_step: Seconds,
-) -> Result<(), Failure> {
-    let failed = |cause: TunerError| Failure::Analysis { source_name: args.input.display().to_string(), cause };
-    let criteria = args.criteria.criteria(clock_step);
-    let replay = replay(observations, &args.train_launches, &args.test_launches, release, criteria).map_err(failed)?;
+pub(super) fn run(args: &Analyze, source: &Source) -> Result<(), Failure> {
+    let criteria = args.criteria.criteria();
+    let criteria = collrules_record::findings::Criteria { clock_step: source.clock_step, ..criteria };
+    let replay = replay(&source.observations, &args.train_launches, &args.test_launches, source.release, criteria)
+        .map_err(WorkflowError::analysis(args.input.display()))?;
     let text = if args.json {
         serde_json::to_string_pretty(&replay).map_err(|cause| Failure::Stdout(cause.into()))?
     } else {

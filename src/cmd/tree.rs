@@ -1,26 +1,21 @@
 //! `collrules tree`: the decision tree of findings that were made before.
 
-use collrules_record::findings::Findings;
-use collrules_record::rundir;
 use collrules_report::tree;
+use collrules_workflow::publish::{self, Published};
 
 use crate::args::{Tree, TreeFormat};
-use crate::deliver;
 use crate::failure::Failure;
 use crate::screen;
 
 pub(crate) fn run(args: &Tree) -> Result<(), Failure> {
-    let path = if args.input.is_dir() { args.input.join(rundir::FINDINGS) } else { args.input.clone() };
-    let text = std::fs::read_to_string(&path).map_err(|cause| Failure::Open { path: path.clone(), cause })?;
-    let findings: Findings =
-        serde_json::from_str(&text).map_err(|cause| Failure::BadFindings { path: path.clone(), cause })?;
+    let Published { findings, .. } = Published::open(&args.input)?;
     if findings.tree.collectives.is_empty() {
         // Format 1.0 had no tree.
-        return Err(Failure::NoTree { path });
+        return Err(Failure::NoTree { path: args.input.clone() });
     }
     let shown = match args.format {
         TreeFormat::Text => tree::text(&findings, screen::width()),
-        TreeFormat::Json => deliver::tree_json(&findings)?,
+        TreeFormat::Json => publish::tree_json(&findings)?,
         TreeFormat::Svg => tree::svg(&findings) + "\n",
     };
     screen::print(&shown)

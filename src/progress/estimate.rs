@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use collrules_record::Plan;
+use collrules_record::plan::Schedule;
 use collrules_runner::campaign::{Launch, Notice};
 use collrules_runner::separate;
 use collrules_runner::wire::Event;
@@ -34,7 +35,7 @@ impl Estimate {
         Self {
             launches: separate::starts(plan).len() as u32,
             first,
-            budget: seconds(plan),
+            budget: seconds(&plan.schedule),
             took: Vec::new(),
             planned: 0,
             begun: None,
@@ -49,7 +50,7 @@ impl Estimate {
         match notice {
             Notice::Launching => {
                 self.planned = launch.planned - self.first;
-                self.budget = seconds(launch.plan);
+                self.budget = seconds(&launch.plan.schedule);
                 self.cells = launch.plan.cells.len();
                 self.begun = None;
                 self.seen.clear();
@@ -117,32 +118,33 @@ impl Estimate {
 }
 
 /// Seconds for a launch; without a budget there is no bound.
-fn seconds(plan: &Plan) -> f64 {
-    plan.schedule.budget.map_or(f64::INFINITY, |budget| budget.0)
+fn seconds(schedule: &Schedule) -> f64 {
+    schedule.budget.map_or(f64::INFINITY, |budget| budget.0)
 }
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::plan::{CellPlan, Effort, Schedule};
+    use collrules_record::plan::{CellPlan, Repetition};
     use collrules_record::units::{Bytes, Ranks, Seconds};
     use collrules_record::{Candidate, Cell};
     use collrules_rules::Collective;
+
+    use collrules_runner::launch::{LaunchCell, LaunchPlan};
 
     use super::*;
 
     #[test]
     fn what_is_left_is_bounded_by_the_budget_and_shrinks_with_what_is_done() {
-        let cell = |bytes| CellPlan {
-            cell: Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) },
-            candidates: vec![Candidate::Builtin],
-            shared: Vec::new(),
-            effort: Effort::default(),
+        let cell = |bytes| {
+            let cell = Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) };
+            CellPlan::new(cell, vec![Candidate::Builtin])
         };
         let schedule = Schedule { budget: Some(Seconds(100.0)), ..Schedule::default() };
         let plan = Plan::new((1..=4).map(cell).collect(), 2, schedule, 1);
         let mut estimate = Estimate::new(&plan, 0);
         let seconds = |estimate: &Estimate| estimate.left().as_secs_f64();
-        let first = Launch { number: 0, series: 0, planned: 0, plan: &plan };
+        let launch = LaunchPlan::new(plan.cells.iter().map(LaunchCell::from).collect(), schedule, 1);
+        let first = Launch { number: 0, repetition: Repetition::Launch(0), planned: 0, plan: &launch };
         estimate.see(&first, &Notice::Launching);
         assert!((199.0..=200.0).contains(&seconds(&estimate)), "{}", seconds(&estimate));
         for cell in 0..4 {
@@ -162,7 +164,7 @@ mod tests {
         }
         estimate.see(&first, &Notice::Event(&Event::Measured { why: String::new() }));
         assert_eq!((estimate.seen(), estimate.visits()), ((4, 4), 4));
-        let second = Launch { number: 1, series: 1, planned: 1, plan: &plan };
+        let second = Launch { number: 1, repetition: Repetition::Launch(1), planned: 1, plan: &launch };
         estimate.see(&second, &Notice::Launching);
         assert!(estimate.done() >= 0.5);
         assert!(seconds(&estimate) <= 100.0);

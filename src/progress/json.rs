@@ -11,18 +11,31 @@ use collrules_runner::RunnerError;
 use collrules_runner::campaign::{Launch, Notice, Tally};
 use collrules_runner::proof::Proof;
 use collrules_runner::wire::Event;
+use collrules_workflow::Event as Happening;
 use serde_json::{Value, json};
 
 use super::estimate::Estimate;
 
+/// Tells an event that is not about one launch.
+pub(super) fn event(event: &Happening<'_>) {
+    emit(&match event {
+        Happening::Measuring { run, plan, resumed } => started(run, plan, *resumed),
+        Happening::Comparing { run, plan } => validating(run, plan),
+        Happening::Measured(tally, error) => measured(tally, *error),
+        Happening::Concluded { run, findings, proof } => concluded(run, findings, proof),
+        Happening::Compared { home, validation } => validated(home, validation),
+        Happening::Note(_) | Happening::Planned { .. } | Happening::Launch(..) => return,
+    });
+}
+
 /// Writes a line.
-pub(super) fn emit(value: &Value) {
+fn emit(value: &Value) {
     let mut out = std::io::stdout().lock();
     // Nobody listening is no reason to stop measuring.
     let _ = writeln!(out, "{value}").and_then(|()| out.flush());
 }
 
-pub(super) fn started(run: &Path, plan: &Plan, resumed: bool) -> Value {
+fn started(run: &Path, plan: &Plan, resumed: bool) -> Value {
     json!({
         "event": "started",
         "run": run.to_string_lossy(),
@@ -34,7 +47,7 @@ pub(super) fn started(run: &Path, plan: &Plan, resumed: bool) -> Value {
     })
 }
 
-pub(super) fn validating(run: &Path, plan: &Plan) -> Value {
+fn validating(run: &Path, plan: &Plan) -> Value {
     json!({
         "event": "validating",
         "run": run.to_string_lossy(),
@@ -44,7 +57,7 @@ pub(super) fn validating(run: &Path, plan: &Plan) -> Value {
     })
 }
 
-pub(super) fn validated(home: &RunDir, validation: &Validation) -> Value {
+fn validated(home: &RunDir, validation: &Validation) -> Value {
     let last = validation.last().cloned().unwrap_or_default();
     json!({
         "event": "validated",
@@ -60,7 +73,7 @@ pub(super) fn validated(home: &RunDir, validation: &Validation) -> Value {
     })
 }
 
-pub(super) fn measured(tally: &Tally, error: Option<&RunnerError>) -> Value {
+fn measured(tally: &Tally, error: Option<&RunnerError>) -> Value {
     json!({
         "event": "measured",
         "complete": error.is_none(),
@@ -70,7 +83,7 @@ pub(super) fn measured(tally: &Tally, error: Option<&RunnerError>) -> Value {
     })
 }
 
-pub(super) fn concluded(run: &RunDir, findings: &Findings, proof: &Proof) -> Value {
+fn concluded(run: &RunDir, findings: &Findings, proof: &Proof) -> Value {
     let file = |name| run.file(name).to_string_lossy().into_owned();
     json!({
         "event": "concluded",

@@ -4,21 +4,16 @@ mod estimate;
 mod json;
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use collrules_record::findings::Findings;
+use collrules_record::Plan;
 use collrules_record::plan::Schedule;
-use collrules_record::rundir::RunDir;
-use collrules_record::{Plan, Validation};
-use collrules_runner::RunnerError;
-use collrules_runner::campaign::{Launch, Notice, Tally};
-use collrules_runner::proof::Proof;
+use collrules_runner::campaign::{Launch, Notice};
 use collrules_runner::separate;
 use collrules_runner::wire::Event;
+use collrules_workflow::Event as Happening;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::args::Session;
 use crate::screen;
 use estimate::Estimate;
 
@@ -31,7 +26,7 @@ const DRAWS: u8 = 4;
 /// The bar's length.
 const STEPS: u64 = 1000;
 
-/// Renders the runner's events.
+/// Renders the events of workflows.
 pub(crate) struct Reporter {
     how: How,
     launches: u32,
@@ -48,85 +43,72 @@ enum How {
 }
 
 impl Reporter {
-    /// A reporter for a campaign that is about to be measured, or gone on with.
-    pub(crate) fn new(session: &Session, run: &Path, plan: &Plan) -> Self {
-        let how = if session.json {
-            json::emit(&json::started(run, plan, session.resume.is_some()));
+    /// A reporter that tells people, or programs.
+    pub(crate) fn new(json: bool) -> Self {
+        // indicatif shows nothing elsewhere by itself, but then nothing else would be shown either.
+        let how = if json {
             How::Json
+        } else if std::io::stderr().is_terminal() && !screen::is_dumb() {
+            How::Bar(bar())
         } else {
-            say(&format!(
-                "{} {} points in {} cells, {} launches, {}, into {}",
-                if session.resume.is_some() { "going on with" } else { "measuring" },
-                plan.points(),
-                plan.cells.len(),
-                separate::starts(plan).len(),
-                plan.budget().map_or("until all is precise".to_owned(), |budget| format!(
-                    "for about {} at most",
-                    budget.rounded()
-                )),
-                run.display(),
-            ));
-            // indicatif shows nothing elsewhere by itself, but then nothing else would be shown either.
-            if std::io::stderr().is_terminal() && !screen::is_dumb() {
-                How::Bar(bar())
-            } else {
-                How::Plain { last: Instant::now() }
-            }
-        };
-        Self {
-            how,
-            launches: separate::starts(plan).len() as u32,
-            first: 0,
-            start: Instant::now(),
-            estimate: Estimate::new(plan, 0),
-        }
-    }
-
-    /// A reporter that says nothing of the campaign as a whole.
-    pub(crate) fn quiet(session: &Session) -> Self {
-        let how = match (session.json, std::io::stderr().is_terminal()) {
-            (true, _) => How::Json,
-            (false, true) => How::Bar(bar()),
-            (false, false) => How::Plain { last: Instant::now() },
+            How::Plain { last: Instant::now() }
         };
         let nothing = Plan::new(Vec::new(), 0, Schedule::default(), 0);
         Self { how, launches: 0, first: 0, start: Instant::now(), estimate: Estimate::new(&nothing, 0) }
     }
 
-    /// A comparison of a rules file with nothing begins.
-    pub(crate) fn validating(&self, run: &Path, plan: &Plan) {
+    /// Shows what happened.
+    pub(crate) fn see(&mut self, event: &Happening<'_>) {
+        match event {
+            Happening::Planned { plan, first } => return self.begin(plan, *first),
+            Happening::Launch(launch, notice) => return self.launch(launch, notice),
+            Happening::Note(text) => match &self.how {
+                How::Bar(bar) => bar.suspend(|| say(text)),
+                _ => say(text),
+            },
+            _ => {}
+        }
         if let How::Json = self.how {
-            json::emit(&json::validating(run, plan));
-        } else {
-            let time =
-                plan.budget().map_or("until all is precise".to_owned(), |time| format!("for about {}", time.rounded()));
-            say(&format!(
-                "comparing {} cells without and with the rules, {} pairs of launches, {time}, into {}",
+            json::event(event);
+            return;
+        }
+        match event {
+            Happening::Measuring { run, plan, resumed } => say(&format!(
+                "{} {} points in {} cells, {} launches, {}, into {}",
+                if *resumed { "resuming" } else { "measuring" },
+                plan.points(),
+                plan.cells.len(),
+                separate::starts(plan).len(),
+                at_most(plan, "for about", " at most"),
+                run.display(),
+            )),
+            Happening::Comparing { run, plan } => say(&format!(
+                "comparing {} cells without and with the rules, {} pairs of launches, {}, into {}",
                 plan.cells.len(),
                 plan.launches,
+                at_most(plan, "for about", ""),
                 run.display(),
-            ));
+            )),
+            Happening::Measured(..) => {
+                if let How::Bar(bar) = &self.how {
+                    bar.finish_and_clear();
+                }
+            }
+            _ => {}
         }
     }
 
-    /// All comparisons are made.
-    pub(crate) fn validated(&self, home: &RunDir, validation: &Validation) {
-        if let How::Json = self.how {
-            json::emit(&json::validated(home, validation));
-        }
-    }
-
-    /// Another plan of the same run follows, whose planned launches count from here on.
-    pub(crate) fn begin(&mut self, plan: &Plan, first: u32) {
+    /// The launches of a plan follow.
+    fn begin(&mut self, plan: &Plan, first: u32) {
         (self.first, self.launches) = (first, separate::starts(plan).len() as u32);
         self.estimate = Estimate::new(plan, first);
+        self.start = Instant::now();
         if let How::Bar(bar) = &self.how {
             bar.reset();
         }
     }
 
-    /// Shows what happened.
-    pub(crate) fn see(&mut self, launch: &Launch<'_>, notice: &Notice<'_>) {
+    fn launch(&mut self, launch: &Launch<'_>, notice: &Notice<'_>) {
         self.estimate.see(launch, notice);
         match &self.how {
             How::Json => json::notice(launch, notice, &self.estimate),
@@ -187,21 +169,13 @@ impl Reporter {
         let seconds = self.start.elapsed().as_secs_f64();
         format!("{seconds:>4.0} s: launch {} of {}", launch.planned - self.first + 1, self.launches)
     }
+}
 
-    /// Measuring is over.
-    pub(crate) fn measured(&self, tally: &Tally, error: Option<&RunnerError>) {
-        match &self.how {
-            How::Json => json::emit(&json::measured(tally, error)),
-            How::Bar(bar) => bar.finish_and_clear(),
-            How::Plain { .. } => {}
-        }
-    }
-
-    /// All is decided, proven and written.
-    pub(crate) fn concluded(&self, run: &RunDir, findings: &Findings, proof: &Proof) {
-        if let How::Json = self.how {
-            json::emit(&json::concluded(run, findings, proof));
-        }
+/// The time that a plan may take.
+fn at_most(plan: &Plan, before: &str, after: &str) -> String {
+    match plan.budget() {
+        Some(budget) => format!("{before} {}{after}", budget.rounded()),
+        None => "until all is precise".to_owned(),
     }
 }
 

@@ -1,98 +1,108 @@
 //! `collrules check`: what is shown, and what the exit code says.
 
-use std::fs;
-use std::io::Write;
-use std::process::Stdio;
-
 use serde_json::Value;
 
-use crate::support::{Ran, bounded, collrules};
+use crate::session::{Session, assert_said};
+use crate::support::Ran;
 
 const GOOD: &str = "1 # collective\n7 1 # bcast\n0 1\n 0 6 0 0\n";
 const WARNED: &str = "1\n7 1\n64 1\n 0 6 0 0\n";
 const NOTED: &str = "1\n7 1\n0 1\n 0 3 0 1024\n";
 const BAD: &str = "1\n7 1\n0 2\n 0 6 0 0\n 1K 99 0 0\n";
 
-fn check(arguments: &str, text: &str) -> Ran {
-    let scratch = tempfile::tempdir().unwrap();
-    let file = scratch.path().join("rules.conf");
-    fs::write(&file, text).unwrap();
-    collrules(&format!("check {arguments}"), &file)
+fn session() -> Session {
+    let session = Session::new();
+    for (name, text) in [("good.conf", GOOD), ("warned.conf", WARNED), ("noted.conf", NOTED), ("bad.conf", BAD)] {
+        session.write(name, text);
+    }
+    session
+}
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap()
 }
 
 #[test]
 fn the_exit_code_says_whether_the_file_is_put_up_with() {
-    check("", GOOD).exits(0).says("no problems; accepted by all versions checked");
-    check("--deny notes", GOOD).exits(0);
-    check("", WARNED).exits(0).says("1 warning; accepted");
-    check("--deny warnings", WARNED).exits(1);
-    check("--deny warnings", NOTED).exits(0);
-    check("--deny notes", NOTED).exits(1);
-    check("", BAD).exits(1);
-    bounded().args(["check", "nowhere.conf"]).output().map(Ran::from).unwrap().exits(3).complains("cannot open");
-    check("--release 3.0", GOOD).exits(2).complains("4.0, 4.1, 5.0, 6.0");
-}
-
-#[test]
-fn problems_are_shown_with_their_place() {
-    let ran = check("", BAD).exits(1);
-    ran.says("rules.conf:5:2]");
-    ran.says("1K 99 0 0");
-    ran.says("╰── broken number");
-    ran.says("Write plain decimal digits.");
-    assert!(!ran.stdout.contains('\u{1b}'), "colours in a pipe:\n{}", ran.stdout);
-    assert!(
-        ran.stdout.lines().all(|line| line.chars().count() <= 100 || line.contains("rules.conf")),
-        "{}",
-        ran.stdout
-    );
+    let mut session = session();
+    for (arguments, code) in [
+        ("good.conf", 0),
+        ("--deny notes good.conf", 0),
+        ("warned.conf", 0),
+        ("--deny warnings warned.conf", 1),
+        ("--deny warnings noted.conf", 0),
+        ("--deny notes noted.conf", 1),
+        ("bad.conf", 1),
+        ("nowhere.conf", 3),
+        ("--release 3.0 good.conf", 2),
+    ] {
+        session.run(&format!("check {arguments}")).exits(code);
+    }
+    assert_said!(session);
 }
 
 #[test]
 fn bytes_that_are_no_text_are_shown_as_well() {
-    let scratch = tempfile::tempdir().unwrap();
-    let file = scratch.path().join("rules.conf");
+    let mut session = Session::new();
     let long = format!("{{\"collectives\": {{\"\u{e9}{}\": 1, \"\x1b[2J\": []}}}}", "x".repeat(300));
     for text in [&b"\xff\x1b[31m\x00 1K\r2\r\n\xc3"[..], b"", b"\n\n\n", b"{", "é 7 é\n".as_bytes(), long.as_bytes()]
     {
-        fs::write(&file, text).unwrap();
-        let ran = collrules("check", &file).exits(1);
+        session.write("rules.conf", text);
+        let ran = session.run("check rules.conf").exits(1);
         assert!(!ran.stdout.contains('\u{1b}'), "{}", ran.stdout);
     }
+    assert_said!(session);
+}
+
+/// A made file as a table of winners gives it: per-rank sizes, and an algorithm that does not exist, again and again.
+#[test]
+fn problems_of_one_cause_are_told_once() {
+    let mut text = "1\n3 20\n".to_owned();
+    for ranks in 2..22 {
+        text += &format!("{ranks} 3\n 0 0 0 0\n 1 99 0 0\n 64 98 0 0\n");
+    }
+    let mut session = session();
+    session.write("rules.conf", &text);
+    let ran = session.run("check --release 5.0 rules.conf").exits(1);
+    assert!(ran.stdout.trim_start().contains("rules.conf: 40 errors"), "{}", ran.stdout);
+    assert!(ran.stdout.find("40 errors") < ran.stdout.find("no alltoall algorithm"), "{}", ran.stdout);
+    assert_eq!(ran.stdout.matches("there is no alltoall algorithm").count(), 1, "{}", ran.stdout);
+    ran.says("CR407 (no such algorithm) also at 6:2, 9:2, 10:2");
+    ran.says("and 31 more, which --format short lists");
+    let short = session.run("check --release 5.0 --format short rules.conf").exits(1);
+    assert_eq!(short.stdout.matches("CR407").count(), 40, "{}", short.stdout);
+    assert!(short.stdout.lines().next().unwrap().ends_with(":5:2: CR407 there is no alltoall algorithm 99"));
+    session.run("check --format short good.conf").exits(0);
+    session.run("check --format short --json good.conf").exits(2);
 }
 
 #[test]
 fn releases_are_chosen() {
-    let sparbit = "1\n0 1\n0 1\n 0 7 0 0\n";
-    check("--release 4.1", sparbit).exits(1).says("there is no allgather algorithm 7");
-    check("--release 5.0", sparbit).exits(0);
-    check("--release 4.1 --release 5.0.3", sparbit).exits(1).says("Concerns 4.1.8 and later.");
+    let mut session = Session::new();
+    session.write("sparbit.conf", "1\n0 1\n0 1\n 0 7 0 0\n");
+    session.run("check --release 4.1 sparbit.conf").exits(1);
+    session.run("check --release 5.0 sparbit.conf").exits(0);
+    session.run("check --release 4.1 --release 5.0.3 sparbit.conf").exits(1);
+    assert_said!(session);
 }
 
 #[test]
 fn json_is_one_object() {
-    let ran = check("--json", BAD).exits(1);
-    let value: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let mut session = session();
+    let value = json(&session.run("check --json bad.conf").exits(1));
     let problems = value["files"][0]["problems"].as_array().unwrap();
     let broken = problems.iter().find(|problem| problem["code"] == "CR101").unwrap();
     assert_eq!(broken["at"]["line"], 5);
     assert_eq!(broken["at"]["column"], 2);
     assert_eq!(broken["severity"], "error");
     assert!(value["summary"]["errors"].as_u64().unwrap() > 0);
-    let value: Value = serde_json::from_str(&check("--json", GOOD).exits(0).stdout).unwrap();
+    let value = json(&session.run("check --json good.conf").exits(0));
     assert_eq!(value["summary"]["errors"], 0);
 }
 
 #[test]
 fn standard_input_is_a_file() {
-    let mut child = bounded()
-        .args(["check", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(BAD.as_bytes()).unwrap();
-    let ran: Ran = child.wait_with_output().unwrap().into();
-    ran.exits(1).says("standard input:5:2");
+    let mut session = Session::new();
+    session.run_with_input("check -", BAD).exits(1);
+    assert_said!(session);
 }

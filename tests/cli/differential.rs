@@ -14,12 +14,12 @@ use collrules_rules::file::{Load, load};
 use collrules_rules::{Collective, call};
 use collrules_runner::Backend;
 use collrules_runner::mpi::{Launcher, MpiBackend, Wishes};
-use collrules_runner::wire::{Call, Outcome};
+use collrules_runner::wire::{Call, CallEnd};
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::support::{OpenMpi, under_each_release};
+use crate::support::{OpenMpi, no_networks, under_each_release};
 
 /// A handful per release, in every test run.
 #[test]
@@ -64,10 +64,10 @@ fn compare(mpi: &OpenMpi, seeds: std::ops::Range<u64>) {
         for ((call, fails), outcome) in expected.into_iter().zip(outcomes) {
             failing += usize::from(fails);
             let agreed = match outcome {
-                Outcome::Refused(_) => fails,
+                CallEnd::Refused(_) => fails,
                 // What a call does is another matter than which rule serves it.
-                Outcome::Right | Outcome::Wrong => !fails,
-                Outcome::Mixed(_) => false,
+                CallEnd::Right | CallEnd::Wrong => !fails,
+                CallEnd::Mixed(_) => false,
             };
             assert!(
                 agreed,
@@ -96,7 +96,7 @@ fn backend(mpi: &OpenMpi) -> MpiBackend {
     let wishes = Wishes {
         mpirun: Some(mpi.mpirun.clone()),
         worker: Some(env!("CARGO_BIN_EXE_collrules-worker").into()),
-        arguments: String::new(),
+        arguments: no_networks(),
         oversubscribe: true,
         patience: Duration::from_secs(60),
         stop: Default::default(),

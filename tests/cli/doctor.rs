@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
-use crate::support::{OpenMpi, Ran, allow_root, bounded, under_each_release};
+use crate::support::{OpenMpi, Ran, bounded, prepare, under_each_release};
 
 /// `collrules doctor --json` with these variables, its exit code, and its findings as `subject state what remedy`.
 fn doctor(mpi: &OpenMpi, environment: &[(&str, &str)]) -> (Option<i32>, Vec<String>) {
@@ -69,7 +69,7 @@ fn what_is_missing_is_found() {
         under_each_release(|mpi| {
             let scratch = tempfile::tempdir().unwrap();
             let mut command = mpi.collrules("doctor --json --scratch", scratch.path());
-            allow_root(&mut command);
+            prepare(&mut command);
             for name in ["OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"] {
                 command.env_remove(name);
             }

@@ -132,7 +132,7 @@ fn what_is_missing_has_an_option() {
     let pattern = ["--name-pattern", "{np}x{algorithm}"];
     import(&pattern, &[&scratch.path().join("16x6")], &second).exits(0).says("17 timings");
     let samples = fs::read_to_string(second.join("samples.csv")).unwrap();
-    assert!(samples.contains("\n0,0,0,bcast,16,1,tuned:6/0/0/0,,,2.1e-7,\n"), "{samples}");
+    assert!(samples.contains("\n0,0,0,bcast,16,1,tuned:6/0/0/0,,,0.00000021,\n"), "{samples}");
     import(&["--name-pattern", "{x}"], &[&file], &second).exits(2).complains("is no name pattern");
     import(&[], &[&scratch.path().join("nowhere")], &second).exits(3).complains("cannot open");
 }

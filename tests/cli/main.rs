@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod accounts;
 mod analyze;
 mod bad_input;
 mod check;
@@ -11,9 +12,12 @@ mod examples;
 mod files;
 mod import;
 mod large;
+mod made_once;
+mod old_run;
 mod output;
 mod page;
 mod replay;
+mod session;
 mod simulated;
 mod study;
 mod support;

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{OpenMpi, Ran, allow_root, bounded, skip, under_each_release};
+use crate::support::{OpenMpi, Ran, bounded, prepare, skip, under_each_release};
 
 /// A table whose winners are plain: at 2 and 4 ranks pipeline for bcast between 4 KiB and 64 KiB and binary tree above,
 /// binomial for scatter, two_proc or tree for barrier; nothing at 3 ranks.
@@ -85,6 +86,55 @@ fn a_file_that_is_not_loaded_is_noticed() {
         ran.complains("did not load the file");
         ran.complains("a priority above that of coll/tuned (0)");
         verify(mpi, &file, &[("OMPI_MCA_coll", "^tuned")]).exits(7).complains("coll/tuned is left out on all ranks");
+    });
+}
+
+/// One start that hangs is tried again; one that always does shows nothing, neither for the file nor against it.
+#[test]
+fn a_start_that_hangs_is_no_refutation() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let file = rules(scratch.path(), mpi).join("rules.conf");
+        let worker = scratch.path().join("worker");
+        let run = |hangs_if: &str| {
+            let real = Path::new(env!("CARGO_BIN_EXE_collrules")).with_file_name("collrules-worker");
+            let hang = format!("case \"${FILE}\" in *collrules-probe*) {hangs_if} && sleep 300;; esac");
+            fs::write(&worker, format!("#!/bin/sh\n{hang}\nexec {}\n", real.display())).unwrap();
+            fs::set_permissions(&worker, Permissions::from_mode(0o755)).unwrap();
+            let mut command = mpi.collrules("verify --np 2 --oversubscribe --sizes 1K --hang-timeout 5s", &file);
+            Ran::from(command.arg("--scratch").arg(scratch.path()).arg("--worker").arg(&worker).output().unwrap())
+        };
+        let once = scratch.path().join("hung");
+        run(&format!("mkdir {} 2> /dev/null", once.display())).exits(0).says("accepts");
+        assert!(once.exists(), "a start hung");
+        let never = run("true").exits(5);
+        never.complains("could not be shown");
+        never.complains("hung while starting, twice");
+    });
+}
+
+/// A barrier has no fan-out that could be set for a call, so that there is nothing to compare its messages with.
+#[test]
+fn a_call_that_cannot_be_counted_leaves_the_others_counted() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let file = scratch.path().join("rules.conf");
+        // Linear bcast and a barrier with a fan-out of 2, on communicators of any size.
+        fs::write(&file, "2\n6\n1\n2\n1\n0 1 2 0\n7\n1\n2\n1\n0 6 0 0\n").unwrap();
+        let ran = verify(mpi, &file, &[]).exits(0);
+        ran.says("could not be counted, the first of them barrier on 2 ranks");
+        ran.says("calls with an algorithm of their own send what that algorithm sends");
+    });
+}
+
+#[test]
+fn a_file_that_is_not_taken_is_explained_by_the_release_in_use() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let file = scratch.path().join("rules.json");
+        fs::write(&file, "{\"collectives\": 5}").unwrap();
+        let ran = verify(mpi, &file, &[]).exits(3);
+        ran.complains(&mpi.version.split('.').take(2).collect::<Vec<_>>().join("."));
     });
 }
 
@@ -195,7 +245,7 @@ fn traffic(
     }
     command.args(["--mca", "pml_monitoring_enable", "2", "--mca", "pml_monitoring_enable_output", "1"]);
     command.args(options).arg(program).envs(environment.iter().copied());
-    allow_root(&mut command);
+    prepare(&mut command);
     let ran = Ran::from(command.output().unwrap()).exits(0);
     let text = format!("{}\n{}", ran.stdout, ran.stderr);
     let mut traffic = BTreeMap::new();

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{OpenMpi, Ran, allow_root};
+use crate::support::{OpenMpi, Ran, prepare};
 
 /// A process; the time of its start tells it from a later one with the same number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +49,8 @@ impl Running {
         let out = scratch.join(format!("run{seed}"));
         let mut run = Self { child: None, mpirun: mpi.mpirun.clone(), scratch: scratch.to_owned(), out };
         let mut command = run.bare();
-        command.args(["measure", "--np", "2,4", "--sizes", "1:64K", "--oversubscribe", "--budget", "16s"]);
-        command.args(["--hang-timeout", "15s", "--failures", "1000", "--seed", &seed.to_string(), "--mpirun"]);
+        command.args(["measure", "--np", "2,4", "--sizes", "1:64K", "--oversubscribe", "--budget", "12s"]);
+        command.args(["--hang-timeout", "6s", "--failures", "1000", "--seed", &seed.to_string(), "--mpirun"]);
         command.arg(&run.mpirun).arg("--out").arg(&run.out);
         run.spawn(command);
         run
@@ -59,7 +59,7 @@ impl Running {
     fn bare(&self) -> Command {
         // Not under `timeout`: signals go to this process. What it may take is bounded by `wait_for`.
         let mut command = Command::new(env!("CARGO_BIN_EXE_collrules"));
-        allow_root(&mut command);
+        prepare(&mut command);
         // What killed jobs leave behind in shared memory and elsewhere goes with the directory of the test.
         command.env("TMPDIR", &self.scratch);
         command.env("OMPI_MCA_btl_vader_backing_directory", &self.scratch);
@@ -160,9 +160,7 @@ impl Running {
     /// A rank of the job, the last one found.
     pub(crate) fn rank(&self) -> Option<u32> {
         let is_rank = |process: &&Process| {
-            process.command.starts_with('/')
-                && process.command.contains("collrules-worker ")
-                && !process.command.contains("-np")
+            process.command.split(' ').next().is_some_and(|program| program.ends_with("/collrules-worker"))
         };
         self.descendants().iter().rev().find(is_rank).map(|process| process.pid)
     }

@@ -2,9 +2,9 @@
 
 use collrules_record::findings::{Crossover, Findings, Verdict};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_rules::{Choice, Collective, Release, classic};
+use collrules_rules::{Choice, Collective, Release};
 
-use crate::support::{collrules, findings};
+use crate::support::{collrules, findings, means};
 
 fn crossover(findings: &Findings, below: Choice, above: Choice) -> Crossover {
     let found = findings.crossovers.iter().find(|crossover| {
@@ -37,10 +37,8 @@ fn crossovers_of_the_cost_model_are_recovered() {
     assert!((620_000..700_000).contains(&second.at.0), "{second:?}");
 
     // The file says what the findings say, to every release.
-    let text = std::fs::read_to_string(out.join("rules.conf")).unwrap();
-    let file = classic::read(&text).unwrap();
     for release in Release::ALL.into_iter().filter(|release| *release != Release::V4_0) {
-        assert_eq!(file.to_table(release), findings.table, "{release}");
+        assert_eq!(means(&out.join("rules.conf"), release), findings.table, "{release}");
     }
     let served = |ranks, bytes| findings.table.lookup(Collective::Bcast, ranks, bytes);
     assert_eq!(served(8, 1 << 19), scatter_allgather);
@@ -92,8 +90,7 @@ fn where_nothing_beats_the_builtin_there_are_no_rules() {
     for file in ["rules.conf", "mca-params.conf", "report.md", "manifest.json", "samples.csv"] {
         assert!(out.join(file).is_file(), "{file}");
     }
-    let text = std::fs::read_to_string(out.join("rules.conf")).unwrap();
-    assert!(classic::read(&text).unwrap().to_table(Release::V4_1).is_empty(), "a legal file without rules");
+    assert!(means(&out.join("rules.conf"), Release::V4_1).is_empty(), "a legal file without rules");
 }
 
 /// The threshold on the gain would hide a test that lets noise through, so that it is off here. At an error rate of

@@ -8,6 +8,7 @@ use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Choice, Collective};
 
+use crate::session::{Session, assert_said};
 use crate::support::{Ran, bounded, collrules, findings};
 
 fn example(name: &str) -> PathBuf {
@@ -143,7 +144,7 @@ fn what_is_named_twice_counts_once_and_titles_are_harmless() {
     assert!(!ran.stdout.contains("figures"), "{}", ran.stdout);
     assert!(found(&out).cells.iter().all(|cell| cell.points.len() == 3));
     let text = fs::read_to_string(out.join("README.md")).unwrap();
-    assert!(text.starts_with("# A # B\n\n&lt;b>Q [2J\n\n"), "{text}");
+    assert!(text.starts_with("# A # B\n\n**SIMULATED") && text.contains("\n\n&lt;b>Q [2J\n\n"), "{text}");
     let run = scratch.path().join("run");
     collrules("tune --simulate --np 4 --sizes 1K --ops bcast --only bcast:binomial,bcast:6 --out", &run).exits(0);
     assert_eq!(findings(&run).cells[0].points.len(), 2);
@@ -151,44 +152,40 @@ fn what_is_named_twice_counts_once_and_titles_are_harmless() {
 
 #[test]
 fn definitions_that_make_no_sense_are_refused() {
-    let scratch = tempfile::tempdir().unwrap();
-    let definition = scratch.path().join("study.toml");
-    let refused = |text: &str, options: &str, code: i32| {
-        fs::write(&definition, text).unwrap();
-        study(&definition, options, &scratch.path().join("out")).exits(code)
-    };
+    let mut session = Session::new();
     let small = "title = 'T'\nquestion = 'Q'\nnp = [2]\n[algorithms]\nbarrier = ['tree']\n";
-    refused("x", "--simulate", 3).complains("defines no study");
-    let raw = refused("title = '\u{1b}[2J'\n", "--simulate", 3);
-    assert!(!raw.stderr.contains('\u{1b}'), "{}", raw.stderr);
-    refused(&small.replace("[2]", "[64]"), "--simulate", 4).complains("64 ranks are wanted, but there are 8 slots");
-    refused(small, "--simulate --np 2,64", 4).complains("64 ranks are wanted, but there are 8 slots");
-    refused(small, "--simulate --launches 4294967295", 2).complains("1000");
-    let named = |name: &str, what: &str| {
-        let ran = refused(&small.replace("tree", name), "--simulate", 3);
-        ran.complains("study.toml defines no study: algorithms.barrier: ");
-        ran.complains(what);
-    };
-    named("three", "has no barrier algorithm `three`");
-    named("builtin", "no algorithm of barrier is named beside the builtin");
-    refused(&small.replace("[2]", "[4]").replace("tree", "two_proc"), "--simulate", 2)
-        .complains("serves communicators");
-    assert!(!scratch.path().join("out").exists());
-    let ran = refused(small, "--simulate", 0);
+    let wide = small.replace("[2]", "[64]");
+    let two = small.replace("[2]", "[4]").replace("tree", "two_proc");
+    for (text, options, code) in [
+        ("x", "", 3),
+        ("title = '\u{1b}[2J'\n", "", 3),
+        (&wide, "", 4),
+        (small, "--np 2,64", 4),
+        (small, "--launches 4294967295", 2),
+        (&small.replace("tree", "three"), "", 3),
+        (&small.replace("tree", "builtin"), "", 3),
+        (&two, "", 2),
+    ] {
+        session.write("study.toml", text);
+        let ran = session.run(&format!("study study.toml --simulate {options} --out out")).exits(code);
+        assert!(!ran.stderr.contains('\u{1b}'), "{}", ran.stderr);
+    }
+    assert!(!session.path("out").exists());
+    assert_said!(session);
+    session.write("study.toml", small);
+    let ran = session.run("study study.toml --simulate --out out").exits(0);
     ran.says("With communicators of 2 ranks alone, these numbers say nothing about scaling.");
 }
 
 /// What `--only` leaves nothing of is refused before anything is measured.
 #[test]
 fn the_builtin_alone_is_nothing_to_measure() {
-    let scratch = tempfile::tempdir().unwrap();
-    for named in ["bcast:builtin", "bcast:0", "bcast:builtin,bcast:0"] {
-        let out = scratch.path().join("run");
-        let ran = collrules(&format!("tune --simulate --np 4 --only {named} --out"), &out).exits(2);
-        ran.complains("no algorithm of bcast is named beside the builtin");
-        assert!(!out.exists());
+    let mut session = Session::new();
+    for named in ["--only bcast:builtin", "--only bcast:0", "--only bcast:builtin,bcast:0", "--launches 4294967295"] {
+        session.run(&format!("tune --simulate --np 4 {named} --out run")).exits(2);
     }
-    collrules("tune --simulate --launches 4294967295 --out", &scratch.path().join("run")).exits(2).complains("1000");
+    assert!(!session.path("run").exists());
+    assert_said!(session);
 }
 
 /// The studies that are checked in show figures that are there, and no path of the machine that made them.

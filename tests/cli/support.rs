@@ -3,8 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+#[cfg(feature = "mpi")]
+use std::sync::{Condvar, LazyLock, Mutex};
 
 use collrules_record::findings::Findings;
+use collrules_rules::{Behaviour, Release, RuleTable, load};
 
 /// A finished program.
 pub(crate) struct Ran {
@@ -51,7 +54,7 @@ impl Ran {
 pub(crate) fn bounded() -> Command {
     let mut command = Command::new("timeout");
     command.args(["--kill-after=10", "240"]).arg(env!("CARGO_BIN_EXE_collrules")).env_remove("COLUMNS");
-    allow_root(&mut command);
+    prepare(&mut command);
     command
 }
 
@@ -60,16 +63,44 @@ pub(crate) fn collrules(arguments: &str, last: &Path) -> Ran {
     bounded().env("COLUMNS", "100").args(arguments.split_whitespace()).arg(last).output().unwrap().into()
 }
 
+/// Components that look for networks which jobs on one host don't need. In 5.0 that takes a second per start of a job, in
+/// 4.1 half of one.
+const NO_NETWORKS: [(&str, &str); 3] = [("pml", "^ucx,cm"), ("mtl", "^ofi"), ("btl", "^uct,openib,ofi")];
+
+/// Undoes that.
+#[cfg(feature = "mpi")]
+pub(crate) fn with_networks(command: &mut Command) -> &mut Command {
+    for (framework, _) in NO_NETWORKS {
+        command.env_remove(format!("OMPI_MCA_{framework}"));
+    }
+    command
+}
+
+/// The same as options of mpirun, for tests that start jobs themselves.
+#[cfg(feature = "mpi")]
+pub(crate) fn no_networks() -> String {
+    NO_NETWORKS.map(|(framework, components)| format!("--mca {framework} {components}")).join(" ")
+}
+
 /// Tests run as root where continuous integration does; Open MPI wants to hear that this is meant.
-pub(crate) fn allow_root(command: &mut Command) {
+pub(crate) fn prepare(command: &mut Command) {
     for name in ["OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"] {
         command.env(name, "1").env(format!("{name}_CONFIRM"), "1");
+    }
+    for (framework, components) in NO_NETWORKS {
+        command.env(format!("OMPI_MCA_{framework}"), components);
     }
 }
 
 /// The findings that a directory holds.
 pub(crate) fn findings(directory: &Path) -> Findings {
     serde_json::from_str(&fs::read_to_string(directory.join("findings.json")).unwrap()).unwrap()
+}
+
+/// What a rules file means to a release.
+pub(crate) fn means(file: &Path, release: Release) -> RuleTable {
+    let text = fs::read(file).unwrap();
+    load(&text, &Behaviour::latest(release)).into_accepted().unwrap().to_table()
 }
 
 /// A file of the test data.
@@ -112,15 +143,52 @@ impl OpenMpi {
     }
 }
 
-/// What jobs of these tests share: two processors. One test at a time has them.
+/// How many jobs run at the same time: they wait for starts, ends and time limits more than they compute.
 #[cfg(feature = "mpi")]
-static PROCESSORS: std::sync::Mutex<()> = std::sync::Mutex::new(());
+static PLACES: LazyLock<Places> = LazyLock::new(|| {
+    let all = 2 * std::thread::available_parallelism().map_or(1, usize::from);
+    Places { all, state: Mutex::new((all, 0)), changed: Condvar::new() }
+});
 
-/// Runs a test under each installation of Open MPI there is: the one in PATH, and the one that `make test` puts into
-/// the target directory. Says aloud where there is none; in continuous integration both have to be there.
+/// Places for jobs; who wants all of them goes before who wants one.
 #[cfg(feature = "mpi")]
-pub(crate) fn under_each_release(test: impl Fn(&OpenMpi)) {
-    let _alone = PROCESSORS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+struct Places {
+    all: usize,
+    /// Free places, and how many wait for all of them.
+    state: Mutex<(usize, usize)>,
+    changed: Condvar,
+}
+
+#[cfg(feature = "mpi")]
+struct Taken(usize);
+
+#[cfg(feature = "mpi")]
+impl Places {
+    fn take(&self, alone: bool) -> Taken {
+        let wanted = if alone { self.all } else { 1 };
+        let mut state = self.state.lock().unwrap();
+        state.1 += usize::from(alone);
+        while state.0 < wanted || (!alone && state.1 > 0) {
+            state = self.changed.wait(state).unwrap();
+        }
+        state.0 -= wanted;
+        state.1 -= usize::from(alone);
+        Taken(wanted)
+    }
+}
+
+#[cfg(feature = "mpi")]
+impl Drop for Taken {
+    fn drop(&mut self) {
+        PLACES.state.lock().unwrap().0 += self.0;
+        PLACES.changed.notify_all();
+    }
+}
+
+/// The installations of Open MPI there are: the one in PATH, and the one that `make test` puts into the target directory.
+/// Says aloud where there is none; in continuous integration both have to be there.
+#[cfg(feature = "mpi")]
+fn installations() -> Vec<OpenMpi> {
     let second = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/openmpi-5.0/bin/mpirun");
     let found: Vec<OpenMpi> = [PathBuf::from("mpirun"), second].into_iter().filter_map(OpenMpi::at).collect();
     if std::env::var_os("CI").is_some() {
@@ -129,7 +197,31 @@ pub(crate) fn under_each_release(test: impl Fn(&OpenMpi)) {
     if found.is_empty() {
         skip("no Open MPI found");
     }
-    for installation in &found {
-        test(installation);
-    }
+    found
+}
+
+/// Runs a test under each installation, side by side, and beside other tests: for those that judge no times.
+#[cfg(feature = "mpi")]
+pub(crate) fn under_each_release(test: impl Fn(&OpenMpi) + Sync) {
+    let installations = installations();
+    let test = &test;
+    std::thread::scope(|scope| {
+        let run = |installation| {
+            scope.spawn(move || {
+                let _place = PLACES.take(false);
+                test(installation);
+            })
+        };
+        let runs: Vec<_> = installations.iter().map(run).collect();
+        for run in runs {
+            run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+    });
+}
+
+/// Runs a test under each installation, one after the other, while no other job runs: for those that judge times.
+#[cfg(feature = "mpi")]
+pub(crate) fn alone_under_each_release(test: impl Fn(&OpenMpi)) {
+    let _places = PLACES.take(true);
+    installations().iter().for_each(test);
 }

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use collrules_record::plan::{CellPlan, Plan, Schedule};
+use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Survey};
 use collrules_rules::emit::{self, Notes};
@@ -19,10 +19,11 @@ use collrules_rules::table::all_builtin;
 use collrules_rules::{Collective, Release, RuleTable, registry};
 use collrules_runner::Backend;
 use collrules_runner::grid::{Grid, NOT_SWITCHABLE, known_release};
+use collrules_runner::launch::{LaunchCell, LaunchKind, LaunchPlan};
 use collrules_runner::messages::passes_by;
 use collrules_runner::mpi::{Launcher, MpiBackend, Traffic, Wishes};
 
-use crate::support::{OpenMpi, under_each_release};
+use crate::support::{OpenMpi, no_networks, under_each_release};
 
 /// A cell in which one candidate is called, and the one that is measured for it.
 #[derive(Clone, Copy, Debug)]
@@ -49,9 +50,12 @@ impl<'a> Counting<'a> {
     }
 
     fn count(&self, cells: Vec<CellPlan>, rules: Option<&Path>, options: &str) -> Vec<Vec<Traffic>> {
-        let under_rule = (rules.is_some() || options.contains("_algorithm ")).then_some(Candidate::Builtin);
-        let plan = Plan { under_rule, ..Plan::new(cells, 1, Schedule::default(), 1) };
-        backend(self.mpi, options.to_owned()).count(&plan, rules).unwrap()
+        let is_fixed = rules.is_some() || options.contains("_algorithm ");
+        let kind = if is_fixed { LaunchKind::Alone(Candidate::Builtin) } else { LaunchKind::Together };
+        let cells = cells.iter().map(LaunchCell::from).collect();
+        let plan = LaunchPlan { kind, ..LaunchPlan::new(cells, Schedule::default(), 1) };
+        let counted = backend(self.mpi, options.to_owned()).count(&plan, rules).unwrap();
+        counted.into_iter().collect::<Result<_, _>>().unwrap()
     }
 
     /// Every candidate of every collective: each at sizes of its own, so that one rules file can ask for all of them.
@@ -174,7 +178,7 @@ fn backend(mpi: &OpenMpi, options: String) -> MpiBackend {
     let launcher = Launcher::find(&Wishes {
         mpirun: Some(mpi.mpirun.clone()),
         worker: Some(PathBuf::from(env!("CARGO_BIN_EXE_collrules-worker"))),
-        arguments: options,
+        arguments: format!("{} {options}", no_networks()),
         oversubscribe: true,
         patience: Duration::from_secs(60),
         ..Wishes::default()

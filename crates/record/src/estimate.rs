@@ -61,6 +61,12 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
     (n > 0).then(|| f64::midpoint(values[(n - 1) / 2], values[n / 2]))
 }
 
+/// The geometric mean of positive values; none without values.
+pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.into_iter().fold((0.0, 0usize), |(sum, count), value| (sum + value.ln(), count + 1));
+    (count > 0).then(|| (sum / count as f64).exp())
+}
+
 /// The largest `l >= 1` with `2 P(B < l) <= 1 - level`, B binomial(n, 1/2).
 fn interval_rank(n: usize, level: f64) -> Option<usize> {
     let binomial = Binomial::new(0.5, n as u64).ok()?;
@@ -113,5 +119,11 @@ mod tests {
         let mut values = [4.0, 1.0, 2.0];
         assert_eq!((median(&mut values), values), (Some(2.0), [1.0, 2.0, 4.0]), "the values are sorted");
         assert_eq!(median(&mut []), None);
+    }
+
+    #[test]
+    fn geometric_means_of_some_and_no_values() {
+        assert!((geometric_mean([2.0, 8.0, 4.0]).expect("three") - 4.0).abs() < 1e-12);
+        assert_eq!(geometric_mean([]), None);
     }
 }

@@ -1,6 +1,6 @@
 //! What the analysis concluded, as plain data: `findings.json`, and what reports are made of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::tree::Tree;
 use crate::units::{Bytes, Ranks, Seconds};
 
 /// The version of `findings.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 2 };
 
 /// The result of an analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +47,10 @@ pub struct Findings {
     /// MCA settings without which the rules have no effect, because another component serves the calls.
     #[serde(default)]
     pub pins: BTreeMap<String, String>,
+    /// Points whose times can hardly be true. They are in the cells as they were read, and no gain that rests on them
+    /// is announced. Since format 1.2.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub doubted: BTreeSet<(Cell, Candidate)>,
     /// What the reader has to know about the data or the rules, in whole sentences.
     pub remarks: Vec<String>,
 }
@@ -80,39 +84,16 @@ pub struct Criteria {
     pub error_rate: f64,
     /// Confidence of the intervals.
     pub level: f64,
-    /// Where single values allow no test: the gain that is asked for instead.
+    /// Where single values allow no test: the gain that is asked for instead, of the value and of its mean with those of
+    /// neighbouring communicator sizes.
     pub untested_gain: f64,
-    /// Where single values allow no test: how many times more it counts that a choice is slower than the builtin by more
-    /// than 5 % in another launch than that it is not.
-    #[serde(default = "default_caution")]
-    pub caution: f64,
     /// The smallest step of the clock; smaller differences between medians prove nothing. 0 where it is unknown.
     pub clock_step: Seconds,
 }
 
 impl Default for Criteria {
     fn default() -> Self {
-        Self {
-            min_gain: 0.03,
-            error_rate: 0.05,
-            level: 0.95,
-            untested_gain: 0.20,
-            caution: DEFAULT_CAUTION,
-            clock_step: Seconds(0.0),
-        }
-    }
-}
-
-const DEFAULT_CAUTION: f64 = 7.0;
-
-fn default_caution() -> f64 {
-    DEFAULT_CAUTION
-}
-
-impl Criteria {
-    /// The probability of harm at which the odds are those of `caution`: 1 in 8 for 7.
-    pub fn risk(&self) -> f64 {
-        1.0 / (1.0 + self.caution)
+        Self { min_gain: 0.03, error_rate: 0.05, level: 0.95, untested_gain: 0.15, clock_step: Seconds(0.0) }
     }
 }
 
@@ -152,10 +133,6 @@ pub struct PointFinding {
     /// sizes say by how much. Missing where `gain` is.
     #[serde(default)]
     pub expected: Option<f64>,
-    /// Where single values allow no test: the probability that it is slower than the builtin by more than 5 % in another
-    /// launch; missing otherwise.
-    #[serde(default)]
-    pub risk: Option<f64>,
     /// Probability of such a difference in favour of the candidate if there were none; missing without a test.
     pub p_value: Option<f64>,
     /// The same, adjusted for the number of comparisons in the whole analysis.
@@ -217,8 +194,16 @@ impl Findings {
             tree: Tree::default(),
             placement: Placement::default(),
             pins: BTreeMap::new(),
+            doubted: BTreeSet::new(),
             remarks: Vec::new(),
         }
+    }
+
+    /// Whether the gain in a cell rests on times that can hardly be true.
+    pub fn doubts(&self, cell: &CellFinding) -> bool {
+        let served = cell.served_candidate();
+        let doubted = |candidate| self.doubted.contains(&(cell.cell, candidate));
+        served != Candidate::Builtin && (doubted(served) || doubted(Candidate::Builtin))
     }
 }
 
@@ -243,5 +228,41 @@ impl CellFinding {
     /// builtin stays.
     pub fn served_expectation(&self) -> Option<f64> {
         self.point(Candidate::of(self.served)).and_then(|point| point.expected)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Bytes;
+
+    /// Findings of format 1.1 had a `risk` for each point, a `caution` in the criteria, and `max_rules` in the policy.
+    #[test]
+    fn findings_of_the_format_before_are_read() {
+        let estimate = Estimate { point: 1.5, low: None, high: None, level: 0.95, samples: 1 };
+        let point = PointFinding {
+            candidate: Candidate::Builtin,
+            time: estimate,
+            gain: Some(estimate),
+            expected: Some(1.4),
+            p_value: None,
+            q_value: None,
+        };
+        let mut findings = Findings::empty("a table", Release::V5_0);
+        findings.cells.push(CellFinding {
+            cell: Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(8) },
+            points: vec![point],
+            disqualified: Vec::new(),
+            verdict: Verdict::Keep { why: "no candidate is faster".to_owned() },
+            served: Choice::BUILTIN,
+            unruled: Candidate::Builtin,
+        });
+        let mut old = serde_json::to_value(&findings).expect("plain data");
+        old["format"]["minor"] = 1.into();
+        old["criteria"]["caution"] = 7.into();
+        old["tree"]["policy"]["max_rules"] = 3.into();
+        old["cells"][0]["points"][0]["risk"] = 0.1.into();
+        findings.format.minor = 1;
+        assert_eq!(serde_json::from_value::<Findings>(old).expect("an older minor version"), findings);
     }
 }

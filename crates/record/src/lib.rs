@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`units`] | seconds, beside the bytes and ranks of the rules crate |
 //! | [`candidate`] | one way to carry out a call that can be timed |
+//! | [`candidate_name`] | what people and files call a candidate |
 //! | [`comparison`] | what changed from one run to a later one |
 //! | [`component`] | the name of a component of Open MPI's coll framework |
 //! | [`cell`] | collective, communicator size, message size |
@@ -13,10 +14,11 @@
 //! | [`plan`] | the cells of a campaign and the candidates of each |
 //! | [`policy`] | how verdicts become rules |
 //! | [`sample`] | one timing, and its line in the samples file |
+//! | [`options`] | what a user asked a workflow to do |
 //! | [`manifest`] | where the numbers of a run come from |
+//! | [`proof`] | what was shown about the rules |
 //! | [`rundir`] | the run directory: created once, appended to, read back |
 //! | [`benchmark`] | an OSU-style benchmark and its lines |
-//! | [`import`] | foreign timing tables as samples |
 //! | [`estimate`] | a value with its interval |
 //! | [`findings`] | what the analysis concluded, as plain data |
 //! | [`tree`] | the rules as a tree with its evidence |
@@ -24,17 +26,19 @@
 
 pub mod benchmark;
 pub mod candidate;
+pub mod candidate_name;
 pub mod cell;
 pub mod clock;
 pub mod comparison;
 pub mod component;
 pub mod estimate;
 pub mod findings;
-pub mod import;
 pub mod manifest;
+pub mod options;
 pub mod placement;
 pub mod plan;
 pub mod policy;
+pub mod proof;
 pub mod rundir;
 pub mod sample;
 pub mod study;
@@ -44,6 +48,7 @@ pub mod units;
 pub mod validation;
 
 pub use candidate::Candidate;
+pub use candidate_name::CandidateName;
 pub use cell::Cell;
 pub use component::Component;
 pub use estimate::Estimate;

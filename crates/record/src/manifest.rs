@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::options::Request;
 use crate::plan::Plan;
 use crate::survey::Survey;
 
@@ -17,7 +18,10 @@ pub struct FormatVersion {
 }
 
 /// The format that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+
+/// What `backend` says in the manifest of an imported run.
+pub const IMPORTED: &str = "import";
 
 /// Everything about a run that its samples do not say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,8 +34,11 @@ pub struct Manifest {
     pub started: String,
     /// What did the measuring: `mpi`, or `simulation` for a cost model.
     pub backend: String,
-    /// The command line of collrules.
+    /// The command line of collrules, for people.
     pub command: Vec<String>,
+    /// What was asked for. Runs of format 1.0 have none: there the command line says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Request>,
     /// The command that starts the measuring job; empty for a simulation.
     pub launcher: Vec<String>,
     /// Variables of the environment that Open MPI reads: `OMPI_*`, `PRTE_*`, `PMIX_*`.

@@ -1,4 +1,4 @@
-//! The cells of a campaign and the candidates of each.
+//! What a campaign measures: its cells and the candidates of each. What one launch of it measures is the runner's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,11 +30,8 @@ pub struct Plan {
     /// Cells of the grid that are not measured, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
-    /// In the plan of a launch that loads a rules file: the rule that serves every call of its cells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub under_rule: Option<Candidate>,
     /// In a plan that compares Open MPI as it is with what it does under a rules file: how the file is put in force. Each
-    /// launch has one of the candidates `builtin` and `rules`, and `launches` counts pairs of them.
+    /// launch then has one of the candidates `builtin` and `rules`, and `launches` counts pairs of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<Deployment>,
     /// Where the ranks of each communicator are, and which component serves them.
@@ -95,6 +92,28 @@ impl Separate {
     }
 }
 
+/// One time that a comparison was made: the timings that carry its number are compared with each other.
+///
+/// The samples file has the number alone; [`Plan::repetition`] says what it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Repetition {
+    /// One start of the job in which all candidates take turns, by its number in the journal.
+    Launch(u32),
+    /// One start for each candidate.
+    Series(u32),
+    /// One start without a rules file and one with it.
+    Pair(u32),
+}
+
+impl Repetition {
+    /// The number, from 0: each kind counts for itself.
+    pub fn number(self) -> u32 {
+        match self {
+            Self::Launch(number) | Self::Series(number) | Self::Pair(number) => number,
+        }
+    }
+}
+
 /// Cells that are left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
@@ -125,28 +144,6 @@ pub struct CellPlan {
     /// The candidates that need not be measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<Shared>,
-    /// How much of a launch's time the cell is worth.
-    #[serde(default, skip_serializing_if = "Effort::is_normal")]
-    pub effort: Effort,
-}
-
-/// How much of a launch's time a cell is worth, after what earlier launches said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Effort {
-    /// One visit: it is decided, and a launch that says otherwise would be seen.
-    Least,
-    /// A visit in every pass.
-    #[default]
-    Normal,
-    /// Two visits in every pass: its launches disagree.
-    More,
-}
-
-impl Effort {
-    fn is_normal(&self) -> bool {
-        *self == Self::Normal
-    }
 }
 
 /// How samples are spread over a launch and when a cell has enough of them.
@@ -227,7 +224,7 @@ impl Default for Schedule {
 impl CellPlan {
     /// A cell with these candidates, builtin first, and nothing else to say.
     pub fn new(cell: Cell, candidates: Vec<Candidate>) -> Self {
-        Self { cell, candidates, shared: Vec::new(), effort: Effort::default() }
+        Self { cell, candidates, shared: Vec::new() }
     }
 }
 
@@ -236,44 +233,17 @@ impl Plan {
     pub fn new(cells: Vec<CellPlan>, launches: u32, schedule: Schedule, seed: u64) -> Self {
         let ranks = cells.iter().map(|planned| planned.cell.ranks).max().unwrap_or_default();
         let (separate, skipped, placement) = (Separate::default(), Vec::new(), Placement::default());
-        Self {
-            cells,
-            ranks,
-            launches,
-            schedule,
-            seed,
-            separate,
-            skipped,
-            under_rule: None,
-            deployment: None,
-            placement,
-        }
+        Self { cells, ranks, launches, schedule, seed, separate, skipped, deployment: None, placement }
     }
 
-    /// The plan of one launch: with random orders of its own, and only the candidates that are `wanted`. Cells in which
-    /// nothing is left to compare are left out, and so are those of collectives with launches of their own.
-    #[must_use]
-    pub fn for_launch(&self, launch: u32, wanted: impl Fn(Cell, Candidate) -> bool) -> Self {
-        let together =
-            self.cells.iter().filter(|planned| !self.separate.collectives.contains(&planned.cell.collective));
-        let cells = together.map(|planned| {
-            let candidates = planned.candidates.iter().copied().filter(|candidate| wanted(planned.cell, *candidate));
-            CellPlan { candidates: candidates.collect(), shared: Vec::new(), ..planned.clone() }
-        });
-        let comparable = |planned: &CellPlan| {
-            planned.candidates.first() == Some(&Candidate::Builtin) && planned.candidates.len() > 1
-        };
-        Self {
-            cells: cells.filter(comparable).collect(),
-            ranks: self.ranks,
-            launches: 1,
-            schedule: self.schedule,
-            seed: self.seed.wrapping_add(u64::from(launch) << 32),
-            separate: Separate::default(),
-            skipped: Vec::new(),
-            under_rule: None,
-            deployment: self.deployment.clone(),
-            placement: self.placement.clone(),
+    /// What the number that rows of this plan carry as their launch counts, for rows of a collective.
+    pub fn repetition(&self, collective: Collective, number: u32) -> Repetition {
+        if self.deployment.is_some() {
+            Repetition::Pair(number)
+        } else if self.separate.collectives.contains(&collective) {
+            Repetition::Series(number)
+        } else {
+            Repetition::Launch(number)
         }
     }
 

@@ -4,16 +4,17 @@ use std::fmt;
 use std::str::FromStr;
 
 use collrules_rules::hazard::Hazard;
+use collrules_rules::metric::{Metric, metric};
+use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
+
+use crate::units::Ranks;
 
 /// How verdicts become rules.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
     /// What sharing a rule may cost a measured cell: time over the time of its best permitted candidate, minus one.
     pub max_regret: f64,
-    /// The number of ranges that may overrule the builtin. With one, these rules have the least regret in all instead of
-    /// a bound in each cell.
-    pub max_rules: Option<usize>,
     /// What holds for communicator sizes between measured ones.
     pub between: Between,
     /// What programs are taken to keep to.
@@ -22,7 +23,7 @@ pub struct Policy {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { max_regret: 0.03, max_rules: None, between: Between::Keep, assumptions: Assumptions::default() }
+        Self { max_regret: 0.03, between: Between::Keep, assumptions: Assumptions::default() }
     }
 }
 
@@ -137,6 +138,13 @@ impl FromStr for Assumption {
 impl Assumptions {
     /// All assumptions made: whatever was measured may be chosen unless it fails outright.
     pub const ALL: Self = Self { commutative_ops: true, consistent_arguments: true, uniform_datatypes: true };
+
+    /// Whether all message sizes of a communicator size have to share one choice: the lookup does not see the message
+    /// size, or ranks may pass other counts to scatter and gather where MPI ignores them.
+    pub fn one_choice(self, release: Release, collective: Collective, ranks: Ranks) -> bool {
+        let blind = matches!(metric(release, collective, ranks), Metric::CountFree | Metric::None);
+        blind || (matches!(collective, Collective::Scatter | Collective::Gather) && !self.consistent_arguments)
+    }
 
     /// Whether it is made.
     pub fn makes(self, assumption: Assumption) -> bool {

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use collrules_rules::Collective;
-use serde::{Deserialize, Serialize};
-
 use crate::candidate::Candidate;
 use crate::cell::Cell;
-use crate::units::{Bytes, Ranks, Seconds};
+use crate::manifest::FormatVersion;
+use crate::units::Seconds;
+
+/// The format of the samples file that this version writes.
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
 /// The columns of the samples file, in order. Times are in seconds, sizes in bytes.
 pub const COLUMNS: [&str; 11] = [
@@ -31,7 +32,7 @@ pub const COLUMNS: [&str; 11] = [
 /// and are compared in pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// The launch of the MPI job, from 0.
+    /// The number of the repetition, from 0: [`Plan::repetition`](crate::Plan::repetition) says what it counts.
     pub launch: u32,
     /// The visit to the cell within the launch, from 0.
     pub visit: u32,
@@ -61,7 +62,7 @@ pub enum Ended {
 /// A point that gets no more samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndedPoint {
-    /// The launch of the MPI job, from 0.
+    /// The number of the repetition, from 0: [`Plan::repetition`](crate::Plan::repetition) says what it counts.
     pub launch: u32,
     /// What was timed.
     pub cell: Cell,
@@ -99,6 +100,21 @@ pub struct TimedRow {
     pub mean: Option<Seconds>,
 }
 
+/// One usable row of a foreign table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableTiming {
+    /// Where it stands in the file; the header is line 1.
+    pub line: u64,
+    /// What was timed.
+    pub cell: Cell,
+    /// How it was carried out.
+    pub candidate: Candidate,
+    /// The launch of the MPI job; 0 where the table has no such column.
+    pub launch: u32,
+    /// The time.
+    pub time: Seconds,
+}
+
 /// A text in the `ended` column that is not one of its forms.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` says neither `disqualified: ...` nor `dropped: ...`")]
@@ -121,88 +137,6 @@ impl FromStr for Ended {
             Some(("disqualified", why)) => Ok(Self::Disqualified(why.to_owned())),
             Some(("dropped", why)) => Ok(Self::Dropped(why.to_owned())),
             _ => Err(BadEnded(text.to_owned())),
-        }
-    }
-}
-
-/// A row as the CSV writer sees it.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct WireRow {
-    launch: u32,
-    visit: Option<u32>,
-    round: Option<u32>,
-    collective: Collective,
-    comm_size: Ranks,
-    message_bytes: Bytes,
-    candidate: Candidate,
-    max_s: Option<Seconds>,
-    min_s: Option<Seconds>,
-    mean_s: Option<Seconds>,
-    ended: Option<String>,
-}
-
-impl From<&TimedRow> for WireRow {
-    fn from(row: &TimedRow) -> Self {
-        Self {
-            launch: row.launch,
-            visit: Some(0),
-            round: Some(row.round),
-            collective: row.cell.collective,
-            comm_size: row.cell.ranks,
-            message_bytes: row.cell.bytes,
-            candidate: row.candidate,
-            max_s: row.max,
-            min_s: row.min,
-            mean_s: row.mean,
-            ended: None,
-        }
-    }
-}
-
-impl From<&Row> for WireRow {
-    fn from(row: &Row) -> Self {
-        let (launch, cell, candidate) = match row {
-            Row::Sample(sample) => (sample.launch, sample.cell, sample.candidate),
-            Row::Ended(point) => (point.launch, point.cell, point.candidate),
-        };
-        let sample = match row {
-            Row::Sample(sample) => Some(sample),
-            Row::Ended(_) => None,
-        };
-        Self {
-            launch,
-            visit: sample.map(|sample| sample.visit),
-            round: sample.map(|sample| sample.round),
-            collective: cell.collective,
-            comm_size: cell.ranks,
-            message_bytes: cell.bytes,
-            candidate,
-            max_s: sample.map(|sample| sample.max),
-            min_s: sample.map(|sample| sample.min),
-            mean_s: sample.map(|sample| sample.mean),
-            ended: match row {
-                Row::Sample(_) => None,
-                Row::Ended(point) => Some(point.ended.to_string()),
-            },
-        }
-    }
-}
-
-impl TryFrom<WireRow> for Row {
-    type Error = String;
-
-    fn try_from(wire: WireRow) -> Result<Self, String> {
-        let WireRow { launch, visit, round, candidate, max_s, min_s, mean_s, ended, .. } = wire;
-        let cell = Cell { collective: wire.collective, ranks: wire.comm_size, bytes: wire.message_bytes };
-        match (visit, round, max_s, min_s, mean_s, ended) {
-            (Some(visit), Some(round), Some(max), Some(min), Some(mean), None) => {
-                Ok(Self::Sample(Sample { launch, visit, round, cell, candidate, max, min, mean }))
-            }
-            (.., Some(ended)) => {
-                let ended = ended.parse().map_err(|error: BadEnded| error.to_string())?;
-                Ok(Self::Ended(EndedPoint { launch, cell, candidate, ended }))
-            }
-            _ => Err(format!("a row of {candidate} in {cell} (launch {launch}) is neither a timing nor an end")),
         }
     }
 }

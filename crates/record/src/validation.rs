@@ -7,7 +7,7 @@ use collrules_rules::{Choice, Collective, Version};
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
-use crate::estimate::Estimate;
+use crate::estimate::{Estimate, geometric_mean};
 use crate::manifest::FormatVersion;
 use crate::units::Seconds;
 
@@ -186,8 +186,7 @@ impl Round {
 
     /// The geometric mean of the speedups; 1 without cells.
     pub fn geometric_mean(&self) -> f64 {
-        let logarithms: f64 = self.cells.iter().map(|cell| cell.speedup.point.ln()).sum();
-        (logarithms / self.cells.len().max(1) as f64).exp()
+        geometric_mean(self.cells.iter().map(|cell| cell.speedup.point)).unwrap_or(1.0)
     }
 }
 

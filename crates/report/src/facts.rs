@@ -2,46 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::findings::{CellFinding, Crossover, Findings, PointFinding, Statistic, Verdict};
+use collrules_record::findings::{CellFinding, Crossover, Findings, PointFinding, Statistic};
 use collrules_record::policy::Between;
-use collrules_record::units::{Bytes, Ranks, Seconds};
-use collrules_record::{Cell, Component, Estimate, Manifest, Policy};
-use collrules_rules::{Collective, hazard};
+use collrules_record::units::Ranks;
+use collrules_record::{Candidate, Component, Manifest, Policy};
+use collrules_rules::{Choice, Collective, Release, hazard, registry};
 
-use crate::summary::{candidate_name, name, percent};
+use crate::words::{counted, percent};
 
-/// The message sizes that have no holes: every communicator was measured at them, unless all its sizes are smaller or
-/// larger. Others come from looking closer at the crossover of some communicator.
-pub(crate) fn regular_sizes(cells: &BTreeSet<Cell>) -> Vec<Bytes> {
-    let mut spans: BTreeMap<Ranks, (Bytes, Bytes)> = BTreeMap::new();
-    for cell in cells {
-        let span = spans.entry(cell.ranks).or_insert((cell.bytes, cell.bytes));
-        *span = (span.0.min(cell.bytes), span.1.max(cell.bytes));
-    }
-    let Some(collective) = cells.first().map(|cell| cell.collective) else { return Vec::new() };
-    let sizes: BTreeSet<Bytes> = cells.iter().map(|cell| cell.bytes).collect();
-    let regular = |bytes: &Bytes| {
-        spans.iter().all(|(ranks, (first, last))| {
-            let cell = Cell { collective, ranks: *ranks, bytes: *bytes };
-            bytes < first || bytes > last || cells.contains(&cell)
-        })
-    };
-    sizes.into_iter().filter(regular).collect()
-}
-
-/// A cell in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CellRow {
-    pub(crate) ranks: String,
-    pub(crate) size: String,
-    /// The builtin's time.
-    pub(crate) builtin: String,
-    /// The fastest of all others.
-    pub(crate) best: String,
-    pub(crate) time: String,
-    pub(crate) gain: String,
-    pub(crate) verdict: String,
-}
+/// What every report of simulated times says first.
+pub(crate) const SIMULATED: &str = "SIMULATED: a cost model gave these times. They say nothing about any real machine.";
 
 /// The fastest candidate that is not the builtin.
 pub(crate) fn best_rival(cell: &CellFinding) -> Option<&PointFinding> {
@@ -49,52 +19,22 @@ pub(crate) fn best_rival(cell: &CellFinding) -> Option<&PointFinding> {
     rivals.min_by(|a, b| a.time.point.total_cmp(&b.time.point))
 }
 
-/// A cell in words.
-pub(crate) fn cell_row(findings: &Findings, cell: &CellFinding) -> CellRow {
-    let collective = cell.cell.collective;
-    let builtin = cell.points.iter().find(|point| point.candidate.choice().is_builtin());
-    let best = best_rival(cell);
-    // A reading is off by up to a step of the clock at either end of a call.
-    let least = 2.0 * findings.criteria.clock_step.0;
-    let time = |estimate: Option<Estimate>| match estimate {
-        None => "-".to_owned(),
-        Some(estimate) if estimate.point < least => format!("under resolution ({})", Seconds(least)),
-        Some(estimate) => Seconds(estimate.point).to_string(),
-    };
-    CellRow {
-        ranks: cell.cell.ranks.to_string(),
-        size: if collective.has_sizes() { cell.cell.bytes.to_string() } else { "-".to_owned() },
-        builtin: time(builtin.map(|point| point.time)),
-        best: best.map_or("-".to_owned(), |point| name(findings, collective, point.candidate.choice())),
-        time: time(best.map(|point| point.time)),
-        gain: best.and_then(|point| point.gain).map_or("-".to_owned(), ratio),
-        verdict: verdict(findings, cell),
-    }
+/// The name of a choice in the release that the findings are for.
+pub(crate) fn name(findings: &Findings, collective: Collective, choice: Choice) -> String {
+    registry::describe(findings.release, collective, choice)
 }
 
-/// What was decided for a cell, and what serves it where that differs.
-pub(crate) fn verdict(findings: &Findings, cell: &CellFinding) -> String {
-    let collective = cell.cell.collective;
-    let verdict = match &cell.verdict {
-        Verdict::Replace { candidate, .. } => candidate_name(findings, collective, *candidate),
-        Verdict::Keep { why } => format!("builtin: {why}"),
-    };
-    if overruled(cell) { format!("{verdict}; served by {}", name(findings, collective, cell.served)) } else { verdict }
+/// The name of a candidate in the release that the findings are for.
+pub(crate) fn candidate_name(findings: &Findings, collective: Collective, candidate: Candidate) -> String {
+    named(findings.release, collective, candidate)
 }
 
-/// Whether the rules give a cell something else than its own verdict.
-pub(crate) fn overruled(cell: &CellFinding) -> bool {
-    match &cell.verdict {
-        Verdict::Replace { candidate, .. } => candidate.choice() != cell.served,
-        Verdict::Keep { .. } => !cell.served.is_builtin(),
-    }
-}
-
-/// A ratio with its interval: `1.25x (1.21x .. 1.30x)`.
-pub(crate) fn ratio(estimate: Estimate) -> String {
-    match (estimate.low, estimate.high) {
-        (Some(low), Some(high)) => format!("{:.2}x ({low:.2}x .. {high:.2}x)", estimate.point),
-        _ => format!("{:.2}x", estimate.point),
+/// The name of a candidate in a release.
+pub(crate) fn named(release: Release, collective: Collective, candidate: Candidate) -> String {
+    match candidate {
+        Candidate::Builtin | Candidate::Tuned(_) => registry::describe(release, collective, candidate.choice()),
+        Candidate::Component(component) => format!("{component}, by its own decision"),
+        Candidate::Rules => "the rules file".to_owned(),
     }
 }
 
@@ -134,8 +74,10 @@ pub(crate) fn disqualified(findings: &Findings) -> Vec<[String; 3]> {
             false => format!("{} ranks", cell.cell.ranks),
         };
         let named: Vec<String> = cells.iter().take(4).map(|cell| place(cell)).collect();
-        let more = cells.len() - named.len();
-        let more = if more > 0 { format!(" and {more} more cells") } else { String::new() };
+        let more = match cells.len() - named.len() {
+            0 => String::new(),
+            more => format!(" and {}", counted(more, "more cell")),
+        };
         [format!("{collective} by {candidate}"), named.join(", ") + &more, why.to_owned()]
     };
     rows.into_iter().map(say).collect()
@@ -161,76 +103,74 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
         format!("{time} Estimates are medians with distribution-free intervals of {}.", percent(criteria.level));
     let replaced = match findings.statistic {
         Statistic::RankMaximum => format!(
-            "A candidate replaces the builtin if the builtin takes at least {gain} longer, the interval of that gain \
-             lies above 1, and a paired signed-rank test over the visits says so {false_discoveries}; fewer than \
-             6 visits allow no test, and the builtin stays. The candidate has to be timed in every launch in which the \
-             builtin was and to be faster in each of them, and the difference has to exceed two steps of the clock."
+            "A candidate replaces the builtin where it meets all of these criteria. The builtin takes at least {gain} \
+             longer. The interval of that gain lies above 1. A paired signed-rank test over the visits confirms the \
+             gain {false_discoveries}; with fewer than 6 visits no test is possible, and the builtin stays. The \
+             candidate was timed in every launch in which the builtin was, and was faster in each of them. The \
+             difference exceeds two steps of the clock."
         ),
         Statistic::RankAverage | Statistic::SlowestRankSummary => format!(
-            "A candidate replaces the builtin if the builtin takes at least {gain} longer and, where there are 6 \
-             launches or more, the interval of that gain lies above 1, a Mann-Whitney test on the launches says so \
-             {false_discoveries}, and the candidate is faster in each of them. With fewer launches no test is \
-             possible; the gain that neighbouring sizes and the usual differences between launches leave of it has to \
-             be that large, the probability to be slower by more than 5 % in another launch at most {:.3}, and the \
-             candidate faster in each launch. It has to be timed in every launch in which the builtin was.",
-            criteria.risk(),
+            "A candidate replaces the builtin where it meets all of these criteria. The builtin takes at least {gain} \
+             longer. The candidate was timed in every launch in which the builtin was, and was faster in each of them. \
+             With 6 launches or more, the interval of the gain lies above 1, and a Mann-Whitney test on the launches \
+             confirms the gain {false_discoveries}. With fewer launches no test is possible. Then the builtin has to \
+             take at least {} longer, also in the mean with the gain at neighbouring communicator sizes.",
+            percent(criteria.untested_gain),
         ),
     };
     let together = match findings.statistic {
-        Statistic::RankMaximum => "the same test over all of them together".to_owned(),
+        Statistic::RankMaximum => "passes the same test over all of them together".to_owned(),
         Statistic::RankAverage | Statistic::SlowestRankSummary => format!(
-            "the same test over all of them together, or a mean gain of {} in every launch where none is possible",
+            "passes the same test over all of them together, or, where no test is possible, gains {} in every launch in \
+             the mean",
             percent(criteria.untested_gain)
         ),
     };
     let one_choice = format!(
-        "Where message sizes have to share one choice, as for scatter and gather, a candidate replaces the builtin \
-         at all of them or at none: it has to be slower nowhere, to gain at least {gain} in geometric mean over the \
-         measured sizes, to be faster in the mean in every launch, and to pass {together}. A single measured size \
-         decides for the others."
+        "For some collectives, such as scatter and gather, all message sizes have to share one choice. There a \
+         candidate replaces the builtin at all sizes or at none. It does so where it is slower at no size, gains at \
+         least {gain} in geometric mean over the measured sizes, is faster in the mean in every launch, and \
+         {together}. If one size was measured, it decides for the others."
     );
     vec![estimates, replaced, one_choice]
 }
 
 /// What is assumed of programs and of sizes that were not measured, and what could go wrong where that does not hold.
 pub(crate) fn assumptions(findings: &Findings) -> Vec<String> {
-    let Policy { max_regret, max_rules, between, assumptions } = findings.tree.policy;
-    let mut said = vec![match max_rules {
-        Some(rules) => {
-            format!("At most {rules} ranges overrule the builtin; they are those with the least regret in all.")
-        }
-        None => format!(
-            "Neighbouring sizes share a rule where that costs no measured cell more than {} of its time.",
-            percent(max_regret)
-        ),
-    }];
+    let Policy { max_regret, between, assumptions } = findings.tree.policy;
+    let mut said = vec![format!(
+        "Neighbouring sizes share a rule where that costs no measured cell more than {} of its time.",
+        percent(max_regret)
+    )];
     said.push(
         match between {
             Between::Keep => "Communicator sizes between measured ones keep the builtin.",
             Between::Agree => {
-                "Communicator sizes between measured ones get what both neighbours choose, or else the builtin."
+                "Communicator sizes between measured ones get what both neighbours choose; where these differ, the builtin stays."
             }
             Between::Lower => "Communicator sizes between measured ones get what the next smaller one chooses.",
         }
         .to_owned(),
     );
     let operations = if assumptions.commutative_ops {
-        "Programs are taken to use reduction operations that commute."
+        "The rules assume that all reduction operations of your programs commute."
     } else {
-        "Operations need not commute: algorithms that are wrong for those that do not are not chosen."
+        "Reduction operations need not commute: no rule chooses an algorithm that needs this."
     };
     let arguments = if assumptions.consistent_arguments {
-        "All ranks are taken to pass the same counts and datatypes to scatter and gather, also where MPI ignores them."
+        "The rules assume that all ranks pass the same counts and datatypes to scatter and gather, also where MPI ignores them."
     } else {
-        "Ranks may pass other counts to scatter and gather where MPI ignores them: all sizes share one choice there."
+        "Ranks may pass different counts to scatter and gather where MPI ignores them; therefore all sizes share one choice."
     };
     let datatypes = if assumptions.uniform_datatypes {
-        "All ranks are taken to describe the same data by the same counts and datatypes, as Open MPI's own decision does."
+        "The rules assume that all ranks describe the same data by the same counts and datatypes. Open MPI's own decision assumes this too."
     } else {
-        "Ranks may describe the same data by different datatypes: algorithms that fail then are not chosen."
+        "Ranks may describe the same data by different datatypes: no rule chooses an algorithm that fails then."
     };
     said.extend([operations, arguments, datatypes].map(str::to_owned));
-    said.extend(hazard::check(&findings.table).iter().map(|hazard| format!("Accepted by assumption: {hazard}.")));
+    said.extend(
+        hazard::check(&findings.table).iter().map(|hazard| format!("Safe under these assumptions alone: {hazard}.")),
+    );
     said
 }
 
@@ -272,24 +212,11 @@ pub(crate) fn provenance(manifest: &Manifest) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::Candidate;
-
-    use collrules_rules::{Choice, Release};
+    use collrules_record::Cell;
+    use collrules_record::findings::Verdict;
+    use collrules_record::units::Bytes;
 
     use super::*;
-
-    #[test]
-    fn sizes_with_holes_are_left_out_and_missing_ends_are_not() {
-        let cell = |(ranks, bytes): (u32, u64)| Cell {
-            collective: Collective::Bcast,
-            ranks: Ranks(ranks),
-            bytes: Bytes(bytes),
-        };
-        // 6 was measured on 4 ranks alone; 16 was too large for 8.
-        let cells = [(4, 4), (4, 6), (4, 8), (4, 16), (8, 4), (8, 8)].map(cell);
-        assert_eq!(regular_sizes(&cells.into()), [4, 8, 16].map(Bytes));
-        assert_eq!(regular_sizes(&BTreeSet::new()), []);
-    }
 
     #[test]
     fn cells_with_one_reason_are_put_together() {

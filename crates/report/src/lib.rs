@@ -3,19 +3,23 @@
 //! | module | job |
 //! |---|---|
 //! | [`summary`] | what the findings come to: ranges of sizes served alike, and gains per collective |
+//! | `reasons` | why each cell is served as it is |
+//! | `facts`, `cells` | what every format says, in words |
 //! | [`terminal`] | aligned tables for a terminal |
 //! | [`markdown`] | the report file |
-//! | [`osu`] | benchmark tables with OSU's columns |
-//! | [`changes`] | what changed from one run to a later one, as text, Markdown and a page |
 //! | [`page`] | the report as a page of HTML |
 //! | [`tables`] | every point for programs: CSV and JSON |
-//! | [`plain`] | text from elsewhere, made harmless |
-//! | [`plot`] | curves and heatmaps as SVG |
 //! | [`notes`] | the comments of the rules file |
-//! | [`study`] | a study of chosen algorithms: conclusion, figures, tables |
 //! | [`tree`] | the decision tree with its evidence, as text and as a drawing |
 //! | [`validation`] | what launches without and with a rules file showed |
+//! | [`changes`] | what changed from one run to a later one, as text, Markdown and a page |
+//! | [`study`] | a study of chosen algorithms: conclusion, figures, tables |
+//! | [`osu`] | benchmark tables with OSU's columns |
+//! | `plot` | curves, heatmaps and other drawings as SVG |
+//! | [`plain`] | text from elsewhere, made harmless |
+//! | [`words`] | plurals, lists, ratios, wrapped lines |
 
+mod cells;
 pub mod changes;
 mod context;
 mod facts;
@@ -24,13 +28,14 @@ pub mod notes;
 pub mod osu;
 pub mod page;
 pub mod plain;
-pub mod plot;
+mod plot;
+mod reasons;
 pub mod study;
 pub mod summary;
 pub mod tables;
 pub mod terminal;
 pub mod tree;
-mod validated;
 pub mod validation;
+pub mod words;
 
 pub use context::Context;

@@ -3,18 +3,20 @@
 use collrules_record::Nodes;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::Ranks;
-use collrules_rules::classic::Notes;
+use collrules_rules::emit::Notes;
 use collrules_rules::emit::bounds_requests;
 use collrules_rules::metric::{lookup_bytes, metric};
 use collrules_rules::{Choice, Collective, Release, registry};
 
+use crate::plain;
 use crate::summary::{Stretch, stretches};
+use crate::words::{counted, listed, times};
 
 /// The comments of a rules file made from findings. `tool` names the program and its version.
 pub fn notes(findings: &Findings, tool: &str) -> Notes {
     let mut notes = Notes {
         header: vec![
-            format!("Written by {tool} from {}.", findings.source),
+            format!("Written by {tool} from {}.", plain::line(&findings.source)),
             format!("Measured on Open MPI {}; means the same to {}.", findings.release, readers(findings)),
         ],
         ..Notes::default()
@@ -25,7 +27,7 @@ pub fn notes(findings: &Findings, tool: &str) -> Notes {
     let stretches = stretches(findings);
     if bounds_requests(&findings.table) {
         notes.header.push(
-            "Of these only 4.1.8, 5.0.7, 6.0 and later read it: it bounds requests in a fifth column.".to_owned(),
+            "Only 4.1.8, 5.0.7, 6.0 and later versions read it: it bounds requests in a fifth column.".to_owned(),
         );
     }
     let blocks = findings.cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks));
@@ -71,12 +73,8 @@ fn readers(findings: &Findings) -> String {
             })
         })
     };
-    let names: Vec<&str> = Release::ALL.into_iter().filter(same).map(Release::name).collect();
-    match names.as_slice() {
-        [] => "no other release".to_owned(),
-        [one] => (*one).to_owned(),
-        [all @ .., last] => format!("{} and {last}", all.join(", ")),
-    }
+    let names: Vec<String> = Release::ALL.into_iter().filter(same).map(|release| release.name().to_owned()).collect();
+    if names.is_empty() { "no other release".to_owned() } else { listed(&names) }
 }
 
 /// What was measured for a block.
@@ -84,12 +82,15 @@ fn evidence(cells: &[CellFinding], nodes: Option<&Nodes>) -> String {
     let samples: usize = cells.iter().flat_map(|cell| &cell.points).map(|point| point.time.samples).sum();
     let (first, last) = (cells[0].cell, cells[cells.len() - 1].cell);
     let sizes = if first.collective.has_sizes() {
-        format!(", {} sizes from {} to {}", cells.len(), first.bytes, last.bytes)
+        match cells.len() {
+            1 => format!(", {} alone", first.bytes),
+            sizes => format!(", {sizes} sizes from {} to {}", first.bytes, last.bytes),
+        }
     } else {
         String::new()
     };
     let place = nodes.map_or(String::new(), |nodes| format!(" on {nodes}"));
-    format!("measured{place}{sizes}; {samples} samples")
+    format!("measured{place}{sizes}; {}", counted(samples, "sample"))
 }
 
 /// Says behind each rule what it is and what it gains, by matching rules to the stretches of cells that they serve.
@@ -107,9 +108,10 @@ fn rule_notes(findings: &Findings, stretches: &[Stretch], collective: Collective
         let text = match stretches.iter().find(serves) {
             Some(stretch) => {
                 let gain = stretch.gain.map_or(String::new(), |gain| {
-                    let low =
-                        gain.cautious.map_or(String::new(), |low| format!(", {low:.2}x at the lower interval ends"));
-                    format!("{:.2}x in geometric mean{low}", gain.mean)
+                    let low = gain
+                        .cautious
+                        .map_or(String::new(), |low| format!(", {} at the lower interval ends", times(low)));
+                    format!("{} in geometric mean{low}", times(gain.mean))
                 });
                 let sizes = if collective.has_sizes() { stretch.sizes() } else { String::new() };
                 [sizes, gain].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
@@ -126,10 +128,6 @@ fn rule_notes(findings: &Findings, stretches: &[Stretch], collective: Collective
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use collrules_record::Placement;
-    use collrules_record::findings::{self, Criteria, Statistic};
     use collrules_rules::RuleTable;
     use collrules_rules::steps::Steps;
     use collrules_rules::table::all_builtin;
@@ -141,21 +139,7 @@ mod tests {
         blocks.set(4, Some(5), Steps::constant(choice));
         let mut table = RuleTable::new();
         table.set(collective, blocks);
-        Findings {
-            format: findings::FORMAT,
-            source: "a test".to_owned(),
-            simulated: false,
-            statistic: Statistic::RankMaximum,
-            release: Release::V5_0,
-            criteria: Criteria::default(),
-            cells: Vec::new(),
-            crossovers: Vec::new(),
-            table,
-            tree: collrules_record::tree::Tree::default(),
-            placement: Placement::default(),
-            pins: BTreeMap::new(),
-            remarks: Vec::new(),
-        }
+        Findings { table, ..Findings::empty("a test", Release::V5_0) }
     }
 
     /// Scatter has its third algorithm from 4.1 on, allgather its seventh from 5.0 on.

@@ -14,14 +14,38 @@ fn is_control(char: char) -> bool {
         || matches!(char, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
+/// A whole document without control characters, whatever its parts hold.
+pub(crate) fn document(text: String) -> String {
+    let is_hostile = |char| char != '\n' && is_control(char);
+    if text.contains(is_hostile) { text.replace(is_hostile, " ") } else { text }
+}
+
 /// Text as it may stand in a line of Markdown: it neither ends the line nor begins HTML or a block of code.
-pub fn markdown(text: &str) -> String {
+pub(crate) fn markdown(text: &str) -> String {
     line(text).replace('<', "&lt;").replace("```", "\\`\\`\\`").replace("~~~", "\\~\\~\\~")
 }
 
 /// Text as it may stand in a cell of a Markdown table.
-pub fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     markdown(text).replace('|', "\\|")
+}
+
+/// Text as it may stand in HTML and SVG, between tags and in attributes.
+pub(crate) fn markup(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            // No other control characters are allowed in XML.
+            control if control.is_control() && !matches!(control, '\t' | '\n') => escaped.push('\u{fffd}'),
+            plain => escaped.push(plain),
+        }
+    }
+    escaped
 }
 
 #[cfg(test)]
@@ -34,6 +58,7 @@ mod tests {
         assert_eq!(line(hostile), "a # b [31m c 2J <script> | ```x");
         assert_eq!(markdown(hostile), "a # b [31m c 2J &lt;script> | \\`\\`\\`x");
         assert_eq!(cell("a | b\nc"), "a \\| b c");
+        assert_eq!(markup("<a b='\"'>&\u{1b}"), "&lt;a b=&#39;&quot;&#39;&gt;&amp;\u{fffd}");
         assert_eq!(line("two  blanks, µs"), "two  blanks, µs");
     }
 }

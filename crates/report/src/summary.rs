@@ -1,77 +1,77 @@
 //! What the findings come to: ranges of sizes served alike, and gains per collective.
 
 use collrules_record::Candidate;
+use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_rules::{Choice, Collective, registry};
+use collrules_rules::{Choice, Collective};
+
+use crate::reasons::reasons;
+use crate::words::{counted, percent, times};
 
 /// Neighbouring measured sizes that the rules serve alike.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stretch {
-    /// The collective.
-    pub collective: Collective,
-    /// The communicator size.
-    pub ranks: Ranks,
+pub(crate) struct Stretch {
+    pub(crate) collective: Collective,
+    pub(crate) ranks: Ranks,
     /// The smallest measured size.
-    pub first: Bytes,
+    pub(crate) first: Bytes,
     /// The largest measured size.
-    pub last: Bytes,
+    pub(crate) last: Bytes,
     /// What the rules say for them.
-    pub choice: Choice,
+    pub(crate) choice: Choice,
     /// What carries them out.
-    pub by: Candidate,
-    /// The gain over these cells; none where the builtin stays.
-    pub gain: Option<Gain>,
+    pub(crate) by: Candidate,
+    /// The gain over these cells; none where the builtin stays, or all of their times are doubted.
+    pub(crate) gain: Option<Gain>,
 }
 
 /// Builtin time over the time under the rules, as it is to be expected: what chance added to the best is taken out.
+/// Cells whose times are doubted do not count.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Gain {
+pub(crate) struct Gain {
     /// Geometric mean over the cells.
-    pub mean: f64,
+    pub(crate) mean: f64,
     /// Geometric mean of the lower interval ends; none where a cell has no interval. No bound at the level of the
     /// intervals, since the cells were chosen by the same timings.
-    pub cautious: Option<f64>,
+    pub(crate) cautious: Option<f64>,
     /// The smallest gain of a cell.
-    pub least: f64,
+    pub(crate) least: f64,
     /// The largest gain of a cell.
-    pub most: f64,
+    pub(crate) most: f64,
 }
 
-/// What the rules are expected to do for a collective.
+/// What the rules are expected to do for a collective. Its cells are kept, improved, level or doubted.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Expectation {
-    /// The collective.
-    pub collective: Collective,
+pub(crate) struct Expectation {
+    pub(crate) collective: Collective,
     /// Cells measured.
-    pub cells: usize,
-    /// Cells in which the rules overrule the builtin.
-    pub served: usize,
-    /// Those of them that are faster than under the builtin.
-    pub improved: usize,
-    /// The gain over all its cells, those left to the builtin counting as 1.
-    pub overall: Gain,
+    pub(crate) cells: usize,
+    /// Cells that keep the builtin.
+    pub(crate) kept: usize,
+    /// Cells that are faster than under the builtin.
+    pub(crate) improved: usize,
+    /// Cells under a rule that gain nothing.
+    pub(crate) level: usize,
+    /// Cells under a rule whose times can hardly be true: no number here counts them.
+    pub(crate) doubted: usize,
+    /// The gain over all other cells, those left to the builtin counting as 1.
+    pub(crate) overall: Gain,
     /// The cell with the largest gain, as text.
-    pub best: Option<String>,
+    pub(crate) best: Option<String>,
 }
 
 impl Gain {
-    fn over<'a>(cells: impl Iterator<Item = &'a CellFinding> + Clone) -> Option<Self> {
-        let count = cells.clone().count();
-        if count == 0 {
-            return None;
-        }
-        let gains = cells.clone().map(expected);
-        let lows = cells.map(|cell| match cell.served_gain() {
-            Some(gain) => gain.low,
-            None => Some(1.0),
-        });
-        let geometric = |logs: f64| (logs / count as f64).exp();
-        Some(Self {
-            mean: geometric(gains.clone().map(f64::ln).sum()),
-            cautious: lows.map(|low| low.map(f64::ln)).sum::<Option<f64>>().map(geometric),
-            least: gains.clone().fold(f64::INFINITY, f64::min),
-            most: gains.fold(0.0, f64::max),
+    fn over(findings: &Findings, cells: &[CellFinding]) -> Option<Self> {
+        let cells: Vec<&CellFinding> = cells.iter().filter(|cell| !findings.doubts(cell)).collect();
+        let gains = || cells.iter().map(|cell| expected(cell));
+        let lows: Option<Vec<f64>> =
+            cells.iter().map(|cell| cell.served_gain().map_or(Some(1.0), |it| it.low)).collect();
+        (!cells.is_empty()).then(|| Self {
+            mean: geometric_mean(gains()).unwrap_or(1.0),
+            cautious: lows.and_then(geometric_mean),
+            least: gains().fold(f64::INFINITY, f64::min),
+            most: gains().fold(0.0, f64::max),
         })
     }
 }
@@ -82,106 +82,120 @@ fn expected(cell: &CellFinding) -> f64 {
 }
 
 /// The measured sizes of every collective and communicator size, neighbours joined where they are served alike.
-pub fn stretches(findings: &Findings) -> Vec<Stretch> {
-    let alike = |a: &CellFinding, b: &CellFinding| {
-        (a.cell.collective, a.cell.ranks, a.served_candidate())
-            == (b.cell.collective, b.cell.ranks, b.served_candidate())
-    };
-    findings
-        .cells
-        .chunk_by(alike)
-        .map(|cells| Stretch {
-            collective: cells[0].cell.collective,
-            ranks: cells[0].cell.ranks,
+pub(crate) fn stretches(findings: &Findings) -> Vec<Stretch> {
+    let served = |cell: &CellFinding| (cell.cell.collective, cell.cell.ranks, cell.served_candidate());
+    let stretch = |cells: &[CellFinding]| {
+        let (collective, ranks, by) = served(&cells[0]);
+        Stretch {
+            collective,
+            ranks,
             first: cells[0].cell.bytes,
             last: cells[cells.len() - 1].cell.bytes,
             choice: cells[0].served,
-            by: cells[0].served_candidate(),
-            gain: if cells[0].served_candidate() == Candidate::Builtin { None } else { Gain::over(cells.iter()) },
-        })
-        .collect()
+            by,
+            gain: if by == Candidate::Builtin { None } else { Gain::over(findings, cells) },
+        }
+    };
+    findings.cells.chunk_by(|a, b| served(a) == served(b)).map(stretch).collect()
+}
+
+/// The cells of each collective.
+pub(crate) fn by_collective(findings: &Findings) -> impl Iterator<Item = &[CellFinding]> {
+    findings.cells.chunk_by(|a, b| a.cell.collective == b.cell.collective)
 }
 
 /// What to expect, per collective, in the order of the findings.
-pub fn expectations(findings: &Findings) -> Vec<Expectation> {
-    findings
-        .cells
-        .chunk_by(|a, b| a.cell.collective == b.cell.collective)
-        .filter_map(|cells| {
-            let gain = expected;
-            let served = cells.iter().filter(|cell| cell.served_candidate() != Candidate::Builtin);
-            let improved = served.clone().filter(|cell| gain(cell) > 1.0);
-            let best = served.clone().max_by(|a, b| gain(a).total_cmp(&gain(b)));
-            Some(Expectation {
-                collective: cells[0].cell.collective,
-                cells: cells.len(),
-                served: served.count(),
-                improved: improved.count(),
-                overall: Gain::over(cells.iter())?,
-                best: best.map(|cell| cell.cell.to_string()),
-            })
-        })
-        .collect()
+pub(crate) fn expectations(findings: &Findings) -> Vec<Expectation> {
+    by_collective(findings).map(|cells| expectation(findings, cells)).collect()
+}
+
+fn expectation(findings: &Findings, cells: &[CellFinding]) -> Expectation {
+    let (ruled, kept): (Vec<&CellFinding>, Vec<&CellFinding>) =
+        cells.iter().partition(|cell| cell.served_candidate() != Candidate::Builtin);
+    let (doubted, sound): (Vec<&CellFinding>, Vec<&CellFinding>) =
+        ruled.into_iter().partition(|cell| findings.doubts(cell));
+    let improved = sound.iter().filter(|cell| expected(cell) > 1.0).count();
+    let best = sound.iter().max_by(|a, b| expected(a).total_cmp(&expected(b)));
+    Expectation {
+        collective: cells[0].cell.collective,
+        cells: cells.len(),
+        kept: kept.len(),
+        improved,
+        level: sound.len() - improved,
+        doubted: doubted.len(),
+        overall: Gain::over(findings, cells).unwrap_or(Gain { mean: 1.0, cautious: None, least: 1.0, most: 1.0 }),
+        best: best.filter(|_| improved > 0).map(|cell| cell.cell.to_string()),
+    }
 }
 
 impl Stretch {
     /// The sizes, as `1B to 4KiB`; a dash where calls have none.
-    pub fn sizes(&self) -> String {
-        match (self.collective.has_sizes(), self.first == self.last) {
-            (false, _) => "-".to_owned(),
-            (true, true) => self.first.to_string(),
-            (true, false) => format!("{} to {}", self.first, self.last),
-        }
+    pub(crate) fn sizes(&self) -> String {
+        sizes(self.collective, self.first, self.last)
     }
 }
 
-/// The name of a choice in the release that the findings are for.
-pub fn name(findings: &Findings, collective: Collective, choice: Choice) -> String {
-    registry::describe(findings.release, collective, choice)
-}
-
-/// The name of a candidate in the release that the findings are for.
-pub fn candidate_name(findings: &Findings, collective: Collective, candidate: Candidate) -> String {
-    match candidate {
-        Candidate::Builtin | Candidate::Tuned(_) => name(findings, collective, candidate.choice()),
-        Candidate::Component(component) => format!("{component}, by its own decision"),
-        Candidate::Rules => "the rules file".to_owned(),
+/// Message sizes, as `1B to 4KiB`; a dash where calls have none.
+pub(crate) fn sizes(collective: Collective, first: Bytes, last: Bytes) -> String {
+    match (collective.has_sizes(), first == last) {
+        (false, _) => "-".to_owned(),
+        (true, true) => first.to_string(),
+        (true, false) => format!("{first} to {last}"),
     }
 }
 
-/// A share as `5 %`, with as many digits as it has.
-pub(crate) fn percent(share: f64) -> String {
-    format!("{} %", (share * 1e10).round() / 1e8)
-}
-
-/// Whole sentences on what to expect, one per collective.
+/// Whole sentences on what to expect, a paragraph per collective.
 pub fn sentences(findings: &Findings) -> Vec<String> {
-    expectations(findings).iter().map(|expected| sentence(expected, findings)).collect()
+    by_collective(findings).map(|cells| paragraph(findings, cells)).collect()
 }
 
-fn sentence(expected: &Expectation, findings: &Findings) -> String {
-    let Expectation { collective, cells, served, improved, overall, best } = expected;
-    let Some(best) = best else {
-        return format!("{collective}: nothing; the builtin stays in every cell ({cells}).");
-    };
-    let over = if *cells == 1 { "1 cell".to_owned() } else { format!("all {cells} cells") };
+fn paragraph(findings: &Findings, cells: &[CellFinding]) -> String {
+    let Expectation { collective, cells: all, kept, improved, level, doubted, overall, best } =
+        expectation(findings, cells);
+    if kept == all {
+        let reasons = reasons(findings, cells);
+        let why: Vec<String> = match reasons.as_slice() {
+            [one] => vec![one.why.clone()],
+            several => several.iter().map(|one| format!("{} ({})", one.why, one.cells)).collect(),
+        };
+        let over = if all == 1 { "the one cell".to_owned() } else { format!("all {all} cells") };
+        return format!("{collective}: no gain. The builtin serves {over}: {}.", why.join("; "));
+    }
     let cautious = overall.cautious.map_or(String::new(), |low| {
-        format!(" ({low:.2}x if every gain were at the lower end of its {} interval)", percent(findings.criteria.level))
+        format!(
+            ", {} if every gain is at the lower end of its {} interval",
+            times(low),
+            percent(findings.criteria.level)
+        )
     });
-    let improve = if *improved == 1 { "1 cell improves".to_owned() } else { format!("{improved} cells improve") };
-    let most = if *improved == 0 { String::new() } else { format!(", the most by {:.2}x ({best})", overall.most) };
-    let others = match served - improved {
-        0 => String::new(),
-        1 => "; 1 cell that the rules serve does not".to_owned(),
-        count => format!("; {count} cells that the rules serve do not"),
-    };
-    format!("{collective}: {:.2}x in geometric mean over {over}{cautious}; {improve}{most}{others}.", overall.mean)
+    let mut said = vec![match all - doubted {
+        0 => format!("{collective}: nothing can be said."),
+        sound => format!(
+            "{collective}: {} in geometric mean over {}{cautious}.",
+            times(overall.mean),
+            counted(sound, "cell")
+        ),
+    }];
+    if let Some(best) = best {
+        let get = if improved == 1 { "gets" } else { "get" };
+        said.push(format!("{} {get} faster, the most by {} ({best}).", counted(improved, "cell"), times(overall.most)));
+    }
+    if level > 0 {
+        said.push(format!("In {} under a rule nothing is gained.", counted(level, "cell")));
+    }
+    if kept > 0 {
+        said.push(format!("{} {} the builtin.", counted(kept, "cell"), if kept == 1 { "keeps" } else { "keep" }));
+    }
+    if doubted > 0 {
+        let is = if doubted == 1 { "is not counted: its times" } else { "are not counted: their times" };
+        said.push(format!("{} under a rule {is} can hardly be true.", counted(doubted, "cell")));
+    }
+    said.join(" ")
 }
 
 #[cfg(test)]
 mod tests {
     use collrules_record::findings::{PointFinding, Verdict};
-
     use collrules_record::{Cell, Estimate};
     use collrules_rules::Release;
 
@@ -201,12 +215,11 @@ mod tests {
                 time: estimate(1e-6, 1e-6),
                 gain: Some(estimate(*gain, *low)),
                 expected: Some(*gain),
-                risk: None,
                 p_value: None,
                 q_value: None,
             }],
             disqualified: Vec::new(),
-            verdict: Verdict::Keep { why: String::new() },
+            verdict: Verdict::Keep { why: "not significant".to_owned() },
             served: choice,
             unruled: Candidate::Builtin,
         };
@@ -214,30 +227,41 @@ mod tests {
     }
 
     #[test]
-    fn served_cells_that_are_no_faster_do_not_improve() {
-        let text = sentences(&findings(&[(2.0, 1.5), (1.0, 0.9), (0.99, 0.95), (1.5, 1.2)]));
+    fn counts_add_up_and_one_is_no_plural() {
+        let mut found = findings(&[(2.0, 1.5), (1.0, 0.9), (0.99, 0.95), (1.5, 1.2)]);
         let cautious = (1.5f64 * 0.9 * 0.95 * 1.2).powf(0.25);
         let mean = (2.0f64 * 0.99 * 1.5).powf(0.25);
         let expected = format!(
-            "scatter: {mean:.2}x in geometric mean over all 4 cells ({cautious:.2}x if every gain were at the lower \
-             end of its 95 % interval); 2 cells improve, the most by 2.00x (scatter on 4 ranks at 1B); 2 cells that the \
-             rules serve do not."
+            "scatter: {mean:.2}x in geometric mean over 4 cells, {cautious:.2}x if every gain is at the lower end of \
+             its 95 % interval. 2 cells get faster, the most by 2.00x (scatter on 4 ranks at 1B). In 2 cells under a \
+             rule nothing is gained."
         );
-        assert_eq!(text, [expected]);
+        assert_eq!(sentences(&found), [expected]);
+        found.cells[1].served = Choice::BUILTIN;
+        found.cells[3].served = Choice::BUILTIN;
+        let said = &sentences(&found)[0];
+        assert!(said.contains(" 1 cell gets faster, the most by 2.00x"), "{said}");
+        assert!(said.ends_with("In 1 cell under a rule nothing is gained. 2 cells keep the builtin."), "{said}");
+        found.cells.iter_mut().for_each(|cell| cell.served = Choice::BUILTIN);
+        assert_eq!(sentences(&found), ["scatter: no gain. The builtin serves all 4 cells: not significant."]);
     }
 
+    /// What nobody believes is no gain.
     #[test]
-    fn one_cell_is_no_plural() {
-        let text = sentences(&findings(&[(2.0, 1.5)]));
-        assert!(text[0].contains("over 1 cell (") && text[0].contains("; 1 cell improves, the most"), "{text:?}");
-        let text = sentences(&findings(&[(2.0, 1.5), (0.99, 0.9)]));
-        assert!(text[0].ends_with("; 1 cell that the rules serve does not."), "{text:?}");
-    }
-
-    #[test]
-    fn shares_have_the_digits_they_need() {
-        for (share, text) in [(0.005, "0.5 %"), (0.07, "7 %"), (0.0001, "0.01 %"), (0.95, "95 %"), (0.0, "0 %")] {
-            assert_eq!(percent(share), text);
-        }
+    fn doubted_times_are_in_no_number() {
+        let mut found = findings(&[(1538.0, 1500.0), (2.0, 1.5), (1.2, 1.1)]);
+        found.doubted.insert((found.cells[0].cell, Candidate::Builtin));
+        found.doubted.insert((found.cells[2].cell, Candidate::Tuned(Choice::plain(2))));
+        let said = &sentences(&found)[0];
+        assert!(said.contains("1.55x in geometric mean over 2 cells"), "{said}");
+        assert!(said.contains("the most by 2.00x (scatter on 4 ranks at 2B)") && !said.contains("1538"), "{said}");
+        assert!(said.ends_with("1 cell under a rule is not counted: its times can hardly be true."), "{said}");
+        assert_eq!(stretches(&found)[0].gain.map(|gain| gain.most), Some(2.0));
+        let one = &expectations(&found)[0];
+        assert_eq!((one.cells, one.kept + one.improved + one.level + one.doubted), (3, 3));
+        let all = found.cells.iter().map(|cell| (cell.cell, Candidate::Builtin)).collect();
+        found.doubted = all;
+        assert_eq!(stretches(&found)[0].gain, None);
+        assert!(sentences(&found)[0].starts_with("scatter: nothing can be said. 3 cells"), "{found:?}");
     }
 }

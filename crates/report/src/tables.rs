@@ -2,71 +2,70 @@
 
 use std::io;
 
-use collrules_record::findings::{CellFinding, Findings, PointFinding, Verdict};
+use collrules_record::findings::{CellFinding, Findings, PointFinding};
 use collrules_record::manifest::FormatVersion;
 use collrules_record::validation::Validation;
 use serde::Serialize;
 
 use crate::Context;
-use crate::facts;
-use crate::summary::{Expectation, candidate_name, expectations};
+use crate::facts::{self, candidate_name};
+use crate::reasons::{verdict, winner};
+use crate::summary::{Expectation, expectations};
 
 /// The version of both formats that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
 /// One point. Times are in seconds; gains are builtin time over candidate time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+struct PointRecord {
     /// The collective.
-    pub collective: String,
+    collective: String,
     /// The communicator size.
-    pub comm_size: u32,
+    comm_size: u32,
     /// The message bytes that the caller passes.
-    pub message_bytes: u64,
+    message_bytes: u64,
     /// What Open MPI's rule lookup sees.
-    pub lookup_bytes: u64,
+    lookup_bytes: u64,
     /// The candidate as other files name it.
-    pub candidate: String,
+    candidate: String,
     /// The candidate in words.
-    pub name: String,
+    name: String,
     /// The median time, and its interval where there is one.
-    pub time_s: f64,
+    time_s: f64,
     /// Lower end.
-    pub time_low_s: Option<f64>,
+    time_low_s: Option<f64>,
     /// Upper end.
-    pub time_high_s: Option<f64>,
+    time_high_s: Option<f64>,
     /// Timings behind it.
-    pub samples: usize,
+    samples: usize,
     /// The gain over the builtin; missing for the builtin.
-    pub gain: Option<f64>,
+    gain: Option<f64>,
     /// Lower end.
-    pub gain_low: Option<f64>,
+    gain_low: Option<f64>,
     /// Upper end.
-    pub gain_high: Option<f64>,
+    gain_high: Option<f64>,
     /// The gain to expect, with what chance adds taken out.
-    pub expected_gain: Option<f64>,
+    expected_gain: Option<f64>,
     /// The q value of the test.
-    pub q_value: Option<f64>,
+    q_value: Option<f64>,
     /// Whether the verdict on the cell is for this candidate.
-    pub winner: bool,
+    winner: bool,
     /// Whether rules and settings give this candidate.
-    pub served: bool,
+    served: bool,
     /// The verdict on the cell, in words.
-    pub verdict: String,
+    verdict: String,
+    /// Whether its time can hardly be true.
+    doubted: bool,
 }
 
 /// All points, in the order of the findings.
-pub fn rows(findings: &Findings) -> Vec<Row> {
+fn rows(findings: &Findings) -> Vec<PointRecord> {
     findings.cells.iter().flat_map(|cell| cell.points.iter().map(move |point| row(findings, cell, point))).collect()
 }
 
-fn row(findings: &Findings, cell: &CellFinding, point: &PointFinding) -> Row {
+fn row(findings: &Findings, cell: &CellFinding, point: &PointFinding) -> PointRecord {
     let PointFinding { candidate, time, gain, expected, q_value, .. } = *point;
-    let winner = match &cell.verdict {
-        Verdict::Replace { candidate: better, .. } => *better == candidate,
-        Verdict::Keep { .. } => candidate == collrules_record::Candidate::Builtin,
-    };
-    Row {
+    PointRecord {
         collective: cell.cell.collective.to_string(),
         comm_size: cell.cell.ranks.0,
         message_bytes: cell.cell.bytes.0,
@@ -82,9 +81,10 @@ fn row(findings: &Findings, cell: &CellFinding, point: &PointFinding) -> Row {
         gain_high: gain.and_then(|gain| gain.high),
         expected_gain: expected,
         q_value,
-        winner,
+        winner: winner(cell) == candidate,
         served: cell.served_candidate() == candidate,
-        verdict: facts::verdict(findings, cell),
+        verdict: verdict(findings, cell),
+        doubted: findings.doubted.contains(&(cell.cell, candidate)),
     }
 }
 
@@ -119,7 +119,7 @@ struct Report<'a> {
     shown: &'a [String],
     remarks: &'a [String],
     assumptions: Vec<String>,
-    points: Vec<Row>,
+    points: Vec<PointRecord>,
     crossovers: &'a [collrules_record::findings::Crossover],
     disqualified: Vec<Disqualified>,
     validation: Option<&'a Validation>,
@@ -132,6 +132,7 @@ struct Expected {
     cells: usize,
     served: usize,
     improved: usize,
+    doubted: usize,
     gain: f64,
     gain_at_lower_ends: Option<f64>,
     least: f64,
@@ -158,8 +159,9 @@ impl From<&Expectation> for Expected {
         Self {
             collective: one.collective.to_string(),
             cells: one.cells,
-            served: one.served,
+            served: one.cells - one.kept,
             improved: one.improved,
+            doubted: one.doubted,
             gain: one.overall.mean,
             gain_at_lower_ends: one.overall.cautious,
             least: one.overall.least,

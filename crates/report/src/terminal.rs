@@ -1,20 +1,24 @@
 //! Aligned tables for a terminal.
 
+use collrules_record::Candidate;
 use collrules_record::findings::Findings;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
-use crate::summary::{Gain, candidate_name, stretches};
+use crate::facts::candidate_name;
+use crate::summary::{Gain, stretches};
+use crate::words::times;
 
 /// The verdicts, sizes that are served alike on one line, in so many columns.
 pub fn verdicts(findings: &Findings, width: usize) -> String {
-    let header = ["collective", "ranks", "message sizes", "serve by", "gain", "by cell"];
+    let header = ["collective", "ranks", "message sizes", "served by", "gain", "by cell"];
     let rows = stretches(findings).into_iter().map(|stretch| {
         let serve_by = candidate_name(findings, stretch.collective, stretch.by);
         let (gain, range) = match stretch.gain {
-            None => (String::new(), String::new()),
+            None if stretch.by == Candidate::Builtin => (String::new(), String::new()),
+            None => ("doubted".to_owned(), String::new()),
             Some(Gain { mean, least, most, .. }) => {
-                let range = format!("{least:.2}x..{most:.2}x");
-                (format!("{mean:.2}x"), if stretch.first == stretch.last { String::new() } else { range })
+                let range = format!("{}..{}", times(least), times(most));
+                (times(mean), if stretch.first == stretch.last { String::new() } else { range })
             }
         };
         vec![stretch.collective.to_string(), stretch.ranks.to_string(), stretch.sizes(), serve_by, gain, range]

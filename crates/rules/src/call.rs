@@ -101,6 +101,13 @@ impl Call {
         Self { distribution, ..self }
     }
 
+    /// Whether the call moves nothing: MPI then returns before it asks any component (the count is tested first in
+    /// `ompi/mpi/c/*.c`). Barrier has no data to begin with, and alltoallv does not look.
+    pub fn is_empty(&self) -> bool {
+        let looks = !matches!(self.collective, Collective::Alltoallv | Collective::Barrier);
+        looks && self.message.0 == 0 && self.type_size > 0
+    }
+
     /// Elements in the message; 0 for datatypes of no size.
     pub fn count(&self) -> u64 {
         self.message.0.checked_div(self.type_size).unwrap_or(0)

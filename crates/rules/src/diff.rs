@@ -207,7 +207,7 @@ pub fn files(release: Release, left: Option<&Loaded>, right: Option<&Loaded>) ->
 
 /// The distributions that files ask for, or any.
 fn distributions(files: &[Option<&Loaded>]) -> &'static [Distribution] {
-    let blocks = files.iter().flatten().flat_map(|loaded| &loaded.collectives).flat_map(|rules| &rules.blocks);
-    let asked = blocks.into_iter().any(|block| block.distribution != Distribution::Any);
+    let comm_rules = files.iter().flatten().flat_map(|loaded| &loaded.collectives).flat_map(|rules| &rules.comm_rules);
+    let asked = comm_rules.into_iter().any(|comm_rule| comm_rule.distribution != Distribution::Any);
     if asked { &Distribution::ALL } else { &Distribution::ALL[..1] }
 }

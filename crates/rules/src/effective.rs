@@ -51,7 +51,7 @@ pub enum ErrorClass {
 
 impl ErrorClass {
     /// Open MPI's number.
-    pub fn number(self) -> u32 {
+    pub fn number(self) -> i32 {
         match self {
             Self::Argument => 13,
             Self::Unsupported => 52,

@@ -10,10 +10,10 @@ use crate::diff::{self, ByteRange};
 use crate::effective::{Effective, EffectiveAlgorithm, effective};
 use crate::file::{Load, Loaded, Reason};
 use crate::hazard::RankRange;
+use crate::lines::{Excerpt, Lines, plain};
 use crate::metric::{self, Metric};
-use crate::registry;
+use crate::registry::{self, NonCommutative};
 use crate::release::Release;
-use crate::span::Span;
 use crate::units::Ranks;
 
 /// Versions that give the same answer.
@@ -27,15 +27,6 @@ pub struct Group<T> {
     pub answer: T,
 }
 
-/// A place in a rules file, for people.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
-    /// The line, counted from 1.
-    pub line: usize,
-    /// What stands there: the line, or what it is about where that is longer or shorter.
-    pub text: String,
-}
-
 /// What becomes of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "file", rename_all = "lowercase")]
@@ -43,14 +34,14 @@ pub enum Answer<T> {
     /// All of it is ignored, silently.
     Rejected {
         /// Where reading ends.
-        at: Place,
+        at: Excerpt,
         /// Why.
         why: String,
     },
     /// `MPI_Init` crashes.
     Crashes {
         /// Where reading ends.
-        at: Place,
+        at: Excerpt,
         /// Why.
         why: String,
     },
@@ -64,7 +55,7 @@ pub struct Served {
     /// The size that is looked up.
     pub lookup_bytes: u64,
     /// The rule that decides; where no message rule does, the communicator rule whose message rules were searched.
-    pub place: Option<Place>,
+    pub place: Option<Excerpt>,
     /// Why that.
     pub because: String,
     /// What it says.
@@ -72,7 +63,8 @@ pub struct Served {
     /// The same in words.
     pub said: String,
     /// How it ends.
-    pub outcome: Outcome,
+    #[serde(rename = "outcome")]
+    pub end: End,
     /// What runs in the end, in words.
     pub runs: String,
     /// Why it is not simply what the rule says.
@@ -82,7 +74,7 @@ pub struct Served {
 /// How a call ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum End {
     /// Open MPI's built-in decision serves it.
     Builtin,
     /// An algorithm of the release runs.
@@ -95,11 +87,15 @@ pub enum Outcome {
     Endless,
     /// It crashes.
     Crash,
+    /// It returns a wrong result.
+    Wrong,
+    /// It returns without a look at any rule, as there is nothing to do.
+    Nothing,
 }
 
 /// What a file decides for a range of calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct Decided {
     /// The collective.
     pub collective: Collective,
     /// How communicators lie on nodes; any where the file does not ask.
@@ -123,8 +119,9 @@ pub struct Row {
 pub enum MessageSizes {
     /// Message sizes are looked up as they are.
     Same,
-    /// These, of the block of one rank.
-    Blocks(ByteRange),
+    /// These, each passed by one rank.
+    #[serde(rename = "blocks")]
+    PerRank(ByteRange),
     /// The lookup bytes divided by the number of ranks, which varies here.
     OverRanks,
     /// Ranks times the size of the datatype are looked up, whatever the count.
@@ -181,12 +178,12 @@ pub fn call(load: &Load, lines: &Lines<'_>, call: &Call) -> Answer<Served> {
         let lookup = loaded.lookup(call);
         let release = loaded.behaviour.release;
         let near = match lookup.reason {
-            Reason::EmptyBlock { span, .. } | Reason::NoSize { span, .. } => Some(span),
+            Reason::EmptyCommRule { span, .. } | Reason::NoSize { span, .. } => Some(span),
             _ => None,
         };
-        let place = lookup.rule.map(|rule| rule.span).or(near).map(|span| lines.place(span));
+        let place = lookup.rule.map(|rule| rule.span).or(near).map(|span| lines.excerpt(span));
         let ends = effective(release, call.collective, lookup.choice, call);
-        let (outcome, runs) = in_words(&ends);
+        let (end, runs) = in_words(&ends, call);
         // What the outcome says by itself is not said twice.
         let plain = ends.algorithm == EffectiveAlgorithm::Builtin && lookup.choice.is_builtin() && call.ranks.0 > 1;
         Served {
@@ -195,7 +192,7 @@ pub fn call(load: &Load, lines: &Lines<'_>, call: &Call) -> Answer<Served> {
             because: lookup.reason.to_string(),
             choice: lookup.choice,
             said: said(release, call.collective, lookup.choice),
-            outcome,
+            end,
             runs,
             reasons: if plain { Vec::new() } else { ends.reasons },
         }
@@ -203,7 +200,7 @@ pub fn call(load: &Load, lines: &Lines<'_>, call: &Call) -> Answer<Served> {
 }
 
 /// What a whole file decides, by collective, communicator sizes and lookup bytes; without what no call can meet.
-pub fn contents(load: &Load, lines: &Lines<'_>) -> Answer<Vec<Row>> {
+pub fn contents(load: &Load, lines: &Lines<'_>) -> Answer<Vec<Decided>> {
     answer(load, lines, rows)
 }
 
@@ -212,9 +209,9 @@ fn answer<T>(load: &Load, lines: &Lines<'_>, accepted: impl FnOnce(&Loaded) -> T
         Load::Accepted(loaded) => Answer::Accepted(accepted(loaded)),
         Load::Rejected(rejection) => {
             let json = rejection.not_json.as_ref().map(|error| format!("; as JSON: {error}")).unwrap_or_default();
-            Answer::Rejected { at: lines.place(rejection.span), why: format!("{rejection}{json}") }
+            Answer::Rejected { at: lines.excerpt(rejection.span), why: plain(&format!("{rejection}{json}")) }
         }
-        Load::Crashes(crash) => Answer::Crashes { at: lines.place(crash.span), why: crash.to_string() },
+        Load::Crashes(crash) => Answer::Crashes { at: lines.excerpt(crash.span), why: plain(&crash.to_string()) },
     }
 }
 
@@ -225,21 +222,32 @@ pub fn said(release: Release, collective: Collective, choice: Choice) -> String 
     if missing { format!("{words} (there is none)") } else { words }
 }
 
-fn in_words(ends: &Effective) -> (Outcome, String) {
+fn in_words(ends: &Effective, call: &Call) -> (End, String) {
+    if call.is_empty() && call.ranks.0 > 1 {
+        let runs = "nothing: without data, MPI returns before it asks coll/tuned, so no rule is looked up";
+        return (End::Nothing, runs.to_owned());
+    }
     match ends.algorithm {
-        EffectiveAlgorithm::Builtin => (Outcome::Builtin, "Open MPI's own decision".to_owned()),
-        EffectiveAlgorithm::Algorithm(algorithm) => (Outcome::Algorithm, registry::words(Some(algorithm), ends.choice)),
-        EffectiveAlgorithm::Instead(what) => (Outcome::Instead, what.to_owned()),
+        EffectiveAlgorithm::Algorithm(algorithm)
+            if !call.commutative && algorithm.noncommutative == NonCommutative::Unsafe =>
+        {
+            let words = registry::words(Some(algorithm), ends.choice);
+            let why = "it reorders operands, and this operation does not commute";
+            (End::Wrong, format!("{words}, with a WRONG RESULT: {why}"))
+        }
+        EffectiveAlgorithm::Builtin => (End::Builtin, "Open MPI's own decision".to_owned()),
+        EffectiveAlgorithm::Algorithm(algorithm) => (End::Algorithm, registry::words(Some(algorithm), ends.choice)),
+        EffectiveAlgorithm::Instead(what) => (End::Instead, what.to_owned()),
         EffectiveAlgorithm::Error(class) => {
             let words = format!("nothing: the call fails with {} on every rank", class.name());
-            (Outcome::Error, words)
+            (End::Error, words)
         }
-        EffectiveAlgorithm::Endless => (Outcome::Endless, "the call never returns".to_owned()),
-        EffectiveAlgorithm::Crash => (Outcome::Crash, "the call crashes".to_owned()),
+        EffectiveAlgorithm::Endless => (End::Endless, "the call never returns".to_owned()),
+        EffectiveAlgorithm::Crash => (End::Crash, "the call crashes".to_owned()),
     }
 }
 
-fn rows(loaded: &Loaded) -> Vec<Row> {
+fn rows(loaded: &Loaded) -> Vec<Decided> {
     let release = loaded.behaviour.release;
     let mut rows = Vec::new();
     for (distribution, table) in diff::meanings(loaded) {
@@ -254,7 +262,7 @@ fn rows(loaded: &Loaded) -> Vec<Row> {
                         break;
                     }
                     let said = said(release, collective, *choice);
-                    rows.push(Row { collective, distribution, ranks, lookup, message, choice: *choice, said });
+                    rows.push(Decided { collective, distribution, ranks, lookup, message, choice: *choice, said });
                 }
             }
         }
@@ -268,52 +276,10 @@ fn message_sizes(release: Release, collective: Collective, ranks: RankRange, loo
         Metric::CountFree => MessageSizes::CountFree,
         Metric::Times(1) => MessageSizes::Same,
         Metric::Times(_) if ranks.end == Some(ranks.first + 1) => {
-            let block = |bytes: u64| bytes.div_ceil(ranks.first);
-            MessageSizes::Blocks(ByteRange { first: block(lookup.first), end: lookup.end.map(block) })
+            let per_rank = |bytes: u64| bytes.div_ceil(ranks.first);
+            MessageSizes::PerRank(ByteRange { first: per_rank(lookup.first), end: lookup.end.map(per_rank) })
         }
         Metric::Times(_) => MessageSizes::OverRanks,
-    }
-}
-
-/// The most characters of a line that are shown.
-const SHOWN: usize = 100;
-
-/// A source text with its lines, found in logarithmic time.
-#[derive(Clone, Debug)]
-pub struct Lines<'s> {
-    source: &'s [u8],
-    starts: Vec<usize>,
-}
-
-impl<'s> Lines<'s> {
-    /// The lines of a source.
-    pub fn new(source: &'s [u8]) -> Self {
-        let ends = source.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
-        Self { source, starts: std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect() }
-    }
-
-    /// The line on which a span begins, counted from 1.
-    pub fn line(&self, span: Span) -> usize {
-        self.starts.partition_point(|start| *start <= span.start).max(1)
-    }
-
-    /// The line, with what stands there.
-    pub fn place(&self, span: Span) -> Place {
-        let line = self.line(span);
-        let start = self.starts[line - 1];
-        let end = self.starts.get(line).copied().unwrap_or(self.source.len());
-        let whole = Span::new(start, end);
-        let text = if span.end <= end && whole.len() <= SHOWN { whole } else { span };
-        // Reading on is of no use where so much would not be shown.
-        let bytes = text.of(self.source);
-        let text = String::from_utf8_lossy(&bytes[..bytes.len().min(16 * SHOWN)]);
-        let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        if let Some((cut, _)) = text.char_indices().nth(SHOWN) {
-            text.truncate(cut);
-            text.push_str(" ...");
-        }
-        // Control characters would reach the terminal.
-        Place { line, text: text.chars().map(|c| if c.is_control() { '?' } else { c }).collect() }
     }
 }
 

@@ -17,11 +17,11 @@
 //! | [`steps`] | total step functions, the canonical form of ranges |
 //! | [`table`] | the rule table: what should be chosen, independent of any file format |
 //! | [`hazard`] | tables that must not be written, and why |
-//! | [`span`] | places in a source text |
+//! | [`span`], [`lines`] | places in a source text, and its lines |
 //! | [`json`] | JSON as Open MPI 6.0 parses it, with the place of every value |
 //! | [`mod@file`] | what a file of any format means to a version: acceptance, lookup, table |
 //! | [`emit`] | from a rule table to a file in any format |
-//! | [`classic`] | the classic rules file of version 1: model, reader, writer, lookup per release |
+//! | [`probe`] | tables and files that show from outside which rule serves a call |
 //! | [`explain`] | what each version makes of a call or a file, and why |
 //! | [`diff`] | what two tables or files decide differently |
 //! | [`convert`] | from a file to another format, and what that loses |
@@ -30,7 +30,6 @@
 pub mod behaviour;
 pub mod call;
 pub mod choice;
-pub mod classic;
 pub mod collective;
 pub mod convert;
 pub mod deploy;
@@ -41,13 +40,16 @@ pub mod explain;
 pub mod file;
 pub mod hazard;
 pub mod json;
+pub mod lines;
 pub mod lint;
 pub mod metric;
+pub mod probe;
 pub mod registry;
 pub mod release;
 pub mod span;
 pub mod steps;
 pub mod table;
+mod tokens;
 pub mod units;
 
 pub use behaviour::Behaviour;

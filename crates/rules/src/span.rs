@@ -48,13 +48,6 @@ impl Span {
         let before = &source[..self.start.min(source.len())];
         1 + before.iter().filter(|byte| **byte == b'\n').count()
     }
-
-    /// Line and column where it begins, both counted from 1; columns count bytes.
-    pub fn position(self, source: &[u8]) -> (usize, usize) {
-        let before = &source[..self.start.min(source.len())];
-        let column = before.iter().rev().take_while(|byte| **byte != b'\n').count();
-        (self.line(source), column + 1)
-    }
 }
 
 #[cfg(test)]
@@ -62,12 +55,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_know_their_lines_and_columns() {
+    fn spans_know_their_lines() {
         let source = b"one\ntwo three\n";
         let three = Span::new(8, 13);
         assert_eq!(three.of(source), b"three");
-        assert_eq!(three.position(source), (2, 5));
-        assert_eq!(Span::at(source.len()).position(source), (3, 1));
+        assert_eq!(three.line(source), 2);
+        assert_eq!(Span::at(source.len()).line(source), 3);
         assert_eq!(Span::at(0).to(three), Span::new(0, 13));
         // A span of another text is cut off, not a panic.
         assert_eq!(Span::new(12, 99).of(source), b"e\n");

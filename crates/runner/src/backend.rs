@@ -6,7 +6,8 @@ use std::path::Path;
 use collrules_record::{Component, Plan, Survey};
 
 use crate::error::RunnerError;
-use crate::wire::{Call, Event, Outcome};
+use crate::launch::LaunchPlan;
+use crate::wire::{Call, CallEnd, Event};
 
 /// The source of timings. One value serves a whole campaign.
 pub trait Backend {
@@ -22,23 +23,23 @@ pub trait Backend {
     /// The command that will start the measuring job of a plan; empty where nothing is launched.
     fn launcher(&self, plan: &Plan) -> Vec<String>;
 
-    /// Measures a plan in one launch, which loads the rule that the plan may name, and reports as it goes. An error from `report` ends the launch.
+    /// Measures what a launch is to measure, and reports as it goes. An error from `report` ends the launch.
     fn measure(
         &mut self,
-        plan: &Plan,
+        plan: &LaunchPlan,
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError>;
 
-    /// Calls the candidates of a plan cell by cell in one launch, and reports where it is, but no times
+    /// Calls the candidates of a launch cell by cell, and reports where it is, but no times
     /// ([`trial::run`](crate::trial::run)).
     fn trial(
         &mut self,
-        plan: &Plan,
+        plan: &LaunchPlan,
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError>;
 
     /// Makes calls in one launch that has loaded this rules file, and returns one outcome per call.
-    fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<Outcome>, RunnerError>;
+    fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<CallEnd>, RunnerError>;
 
     /// The same on communicators without certain components: for each call one outcome per list of components that are
     /// left out.
@@ -47,7 +48,7 @@ pub trait Backend {
         rules: &Path,
         calls: &[Call],
         without: &[Vec<Component>],
-    ) -> Result<Vec<Vec<Outcome>>, RunnerError> {
+    ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
         // Where there are no components, leaving some out changes nothing.
         let outcomes = self.probe(rules, calls)?;
         Ok(outcomes.into_iter().map(|outcome| vec![outcome; without.len()]).collect())

@@ -1,9 +1,8 @@
 //! The measuring loop, the same for MPI and simulation.
 
-use collrules_record::Plan;
-
+use crate::launch::LaunchPlan;
 use crate::schedule::{Scheduler, Step, Visit};
-use crate::wire::{Event, Timing};
+use crate::wire::{Event, RankTimes};
 
 /// What can check and time the cells of a plan.
 pub trait Executor {
@@ -14,7 +13,7 @@ pub trait Executor {
     fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<Opened, Self::Error>;
 
     /// Times a visit: per round, one timing per candidate of the visit. Rounds that gave no valid timing are left out.
-    fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<Timing>>, Self::Error>;
+    fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, Self::Error>;
 
     /// Seconds since the start.
     fn elapsed(&self) -> f64;
@@ -30,7 +29,7 @@ pub struct Opened {
 }
 
 /// Measures a plan and reports everything as events, up to and including [`Event::Measured`].
-pub fn run<X: Executor>(plan: &Plan, executor: &mut X, report: &mut dyn FnMut(Event)) -> Result<(), X::Error> {
+pub fn run<X: Executor>(plan: &LaunchPlan, executor: &mut X, report: &mut dyn FnMut(Event)) -> Result<(), X::Error> {
     let mut scheduler = Scheduler::new(plan);
     loop {
         match scheduler.next(executor.elapsed()) {

@@ -74,6 +74,18 @@ pub enum RunnerError {
         /// The last lines that the job printed.
         output: String,
     },
+    /// The job said nothing since it was started, and neither did the one that was started in its place.
+    #[error(
+        "the MPI job hung while starting, twice: it said nothing for {seconds} s and was ended; where starting really \
+         takes that long, raise --hang-timeout{}",
+        quoted(output)
+    )]
+    StartHung {
+        /// The patience, in seconds.
+        seconds: u64,
+        /// The last lines that the job printed.
+        output: String,
+    },
     /// Too many launches failed.
     #[error("{failures} launches failed; the last one: {last}")]
     GaveUp {
@@ -198,6 +210,7 @@ impl RunnerError {
             Self::WorkerDidNotStart { .. }
                 | Self::JobDied { .. }
                 | Self::JobHung { .. }
+                | Self::StartHung { .. }
                 | Self::WorkerFailed(_)
                 | Self::BadEvent { .. }
         )

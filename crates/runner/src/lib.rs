@@ -7,6 +7,7 @@
 //! | module | job |
 //! |---|---|
 //! | [`grid`] | from a survey and the user's wishes to a plan |
+//! | [`launch`] | what one start of the job measures |
 //! | [`schedule`] | which cell is visited next, and when a point has enough samples |
 //! | [`engine`] | the measuring loop, the same for MPI and simulation |
 //! | [`forecast`] | how long a campaign will take |
@@ -30,6 +31,7 @@ pub mod engine;
 pub mod error;
 pub mod forecast;
 pub mod grid;
+pub mod launch;
 pub mod messages;
 pub mod mpi;
 pub mod proof;

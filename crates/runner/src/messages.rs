@@ -6,11 +6,12 @@
 
 use std::path::Path;
 
-use collrules_record::plan::{CellPlan, Plan, Schedule};
+use collrules_record::plan::Schedule;
 use collrules_record::{Candidate, Cell, Survey};
 use collrules_rules::{Collective, Release, RuleTable, registry};
 
 use crate::error::RunnerError;
+use crate::launch::{LaunchCell, LaunchKind, LaunchPlan};
 use crate::mpi::{MpiBackend, Traffic};
 
 /// What counting showed.
@@ -25,6 +26,8 @@ pub struct Messages {
     pub silent: Vec<Cell>,
     /// Cells whose calls send something else.
     pub other: Vec<Cell>,
+    /// Cells whose calls could not be counted, and why.
+    pub uncounted: Vec<(Cell, String)>,
 }
 
 /// Counts what calls send in those of the cells for which the file, made from `table`, has a choice of its own.
@@ -48,19 +51,20 @@ pub fn count(
     if counted.is_empty() {
         return Ok(messages);
     }
-    let plan = |candidates: &dyn Fn(&Cell) -> Vec<Candidate>, under_rule| {
-        let cells = counted.iter().map(|cell| CellPlan::new(*cell, candidates(cell))).collect();
-        Plan { under_rule, ..Plan::new(cells, 1, Schedule::default(), 1) }
+    let plan = |candidates: &dyn Fn(&Cell) -> Vec<Candidate>, kind| {
+        let cells = counted.iter().map(|cell| LaunchCell::new(*cell, candidates(cell))).collect();
+        LaunchPlan { kind, ..LaunchPlan::new(cells, Schedule::default(), 1) }
     };
-    let under_rules = plan(&|_| vec![Candidate::Builtin], Some(Candidate::Builtin));
-    let intended = plan(&|cell| vec![Candidate::of(choice(cell)), Candidate::Builtin], None);
+    let under_rules = plan(&|_| vec![Candidate::Builtin], LaunchKind::Alone(Candidate::Builtin));
+    let intended = plan(&|cell| vec![Candidate::of(choice(cell)), Candidate::Builtin], LaunchKind::Together);
     let under_rules = backend.count(&under_rules, Some(rules))?;
     let intended = backend.count(&intended, None)?;
     for ((cell, found), compared) in counted.into_iter().zip(under_rules).zip(intended) {
-        let ([found], [intended, builtin]) = (&found[..], &compared[..]) else {
-            return Err(RunnerError::WorkerFailed(format!("it did not count the messages of {cell}")));
-        };
-        messages.sort_in(cell, found, intended, builtin);
+        match (found.as_deref(), compared.as_deref()) {
+            (Ok([found]), Ok([intended, builtin])) => messages.sort_in(cell, found, intended, builtin),
+            (Err(why), _) | (_, Err(why)) => messages.uncounted.push((cell, why.clone())),
+            _ => return Err(RunnerError::WorkerFailed(format!("it did not count the messages of {cell}"))),
+        }
     }
     Ok(messages)
 }
@@ -111,8 +115,13 @@ mod tests {
         messages.sort_in(cell(2), &sent(1, 1), &sent(1, 1), &sent(1, 1));
         messages.sort_in(cell(3), &nothing, &nothing, &sent(1, 1));
         messages.sort_in(cell(4), &sent(1, 2), &sent(1, 1), &sent(1, 2));
-        let expected =
-            Messages { shown: vec![cell(1)], alike: vec![cell(2)], silent: vec![cell(3)], other: vec![cell(4)] };
+        let expected = Messages {
+            shown: vec![cell(1)],
+            alike: vec![cell(2)],
+            silent: vec![cell(3)],
+            other: vec![cell(4)],
+            uncounted: Vec::new(),
+        };
         assert_eq!(messages, expected);
     }
 }

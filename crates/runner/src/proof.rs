@@ -1,10 +1,10 @@
 //! Showing that the Open MPI in use accepts a rules file and serves each measured cell by the rule meant for it.
 //!
-//! Open MPI says nothing of a file that it rejects. But a rule with an algorithm that does not exist makes the calls
-//! that it serves fail, and no other call. So a copy of the file is loaded in which the choices alternate between
-//! failing and the builtin, with all boundaries where they are, and calls are made in every measured cell and on both
-//! sides of every boundary: they fail exactly where they should only if the file was accepted and its boundaries are
-//! read as they were meant. One launch does it, or two where collectives call each other. Another launch
+//! Open MPI says nothing of a file that it rejects. But some rules make the calls that they serve fail, and no other
+//! call ([`collrules_rules::probe`]). So a copy of the file, in its own format, is loaded in which the choices alternate
+//! between failing and the builtin, with all boundaries where they are, and calls are made in every measured cell and on
+//! both sides of every boundary: they fail exactly where they should only if the file was accepted and its boundaries
+//! are read as they were meant. One launch does it, or two where collectives call each other. Another launch
 //! loads the file itself, and makes the measured calls with checked data.
 
 use std::collections::BTreeSet;
@@ -14,17 +14,19 @@ use std::path::Path;
 use collrules_record::Cell;
 use collrules_record::cell::type_size;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_rules::classic::{self, Checkerboard};
-use collrules_rules::emit::bounds_requests;
+use collrules_rules::emit::TargetFormat;
+use collrules_rules::file::Format;
 use collrules_rules::metric::{Metric, metric};
+use collrules_rules::probe::{self, Checkerboard};
 use collrules_rules::registry;
-use collrules_rules::{Behaviour, Collective, Load, Release, RuleTable, load};
+use collrules_rules::steps::Steps;
+use collrules_rules::{Behaviour, Choice, Collective, Load, Release, RuleTable, load};
 
 use crate::backend::Backend;
 use crate::error::RunnerError;
 use crate::grid::{DEFAULT_MEMORY, obstacle};
 use crate::scratch;
-use crate::wire::{Call, Outcome};
+use crate::wire::{Call, CallEnd};
 
 /// Calls on both sides of a boundary are made up to this size of message: the root of a scatter holds as much per rank.
 const MAX_PROBED: Bytes = Bytes(64 << 20);
@@ -38,6 +40,9 @@ pub struct Proof {
     pub probed: usize,
     /// Calls made under the file itself.
     pub used: usize,
+    /// Collectives with rules that no probe can show: in JSON no rule makes their calls fail, at least not on the
+    /// communicators that this job has.
+    pub unshown: Vec<Collective>,
     /// What did not go as it should; empty where the file is obeyed.
     pub faults: Vec<Fault>,
 }
@@ -56,14 +61,14 @@ pub enum Fault {
         /// The call.
         call: Call,
         /// How it ended.
-        outcome: Outcome,
+        outcome: CallEnd,
     },
     /// A call failed or had a wrong result under the file itself.
     Unusable {
         /// The call.
         call: Call,
         /// How it ended.
-        outcome: Outcome,
+        outcome: CallEnd,
     },
 }
 
@@ -97,8 +102,9 @@ pub fn prove(
     let rules = std::path::absolute(rules)?;
     let text = std::fs::read(&rules).map_err(|cause| RunnerError::Rules { path: rules.clone(), cause })?;
     let mut proof = Proof::default();
+    let mut format = TargetFormat::Classic;
     match load(&text, &Behaviour::latest(release)) {
-        Load::Accepted(file) if file.to_table() == *table => {}
+        Load::Accepted(file) if file.to_table() == *table => format = format_of(file.format),
         Load::Accepted(_) => proof.faults.push(Fault::Misread("it reads back as another table".to_owned())),
         Load::Rejected(rejection) => proof.faults.push(Fault::Misread(rejection.to_string())),
         Load::Crashes(crash) => proof.faults.push(Fault::Misread(crash.to_string())),
@@ -106,14 +112,12 @@ pub fn prove(
     if table.is_empty() || !proof.faults.is_empty() {
         return Ok(proof);
     }
-    let shown = probe(backend, scratch, table, release, cells, &mut proof)
+    let shown = probe(backend, scratch, &Probed { table, format, release, cells }, &mut proof)
         .and_then(|()| if proof.faults.is_empty() { apply(backend, &rules, cells, &mut proof) } else { Ok(()) });
     match shown {
-        // A job that breaks down under a rules file is a finding about the file.
-        Err(
-            broken
-            @ (RunnerError::JobDied { .. } | RunnerError::JobHung { .. } | RunnerError::WorkerDidNotStart { .. }),
-        ) => {
+        // A job that breaks down in its calls under a rules file is a finding about the file. One that never began, or
+        // that somebody ended, says nothing about it.
+        Err(broken @ (RunnerError::JobDied { outside: false, .. } | RunnerError::JobHung { .. })) => {
             proof.faults.push(Fault::Broken(broken.to_string()));
             Ok(proof)
         }
@@ -126,27 +130,79 @@ fn apply(backend: &mut dyn Backend, rules: &Path, cells: &[Cell], proof: &mut Pr
     let calls: Vec<Call> = cells.iter().map(|cell| (*cell).into()).collect();
     let outcomes = backend.probe(rules, &calls)?;
     proof.used = calls.len();
-    let wrong = calls.into_iter().zip(outcomes).filter(|(_, outcome)| *outcome != Outcome::Right);
+    let wrong = calls.into_iter().zip(outcomes).filter(|(_, outcome)| *outcome != CallEnd::Right);
     proof.faults.extend(wrong.map(|(call, outcome)| Fault::Unusable { call, outcome }));
     Ok(())
 }
 
+/// The format to probe in: that of the file itself, since whether it is read is what is to be shown.
+fn format_of(format: Format) -> TargetFormat {
+    match format {
+        Format::Json => TargetFormat::Json,
+        Format::Classic { header: Some(_) } => TargetFormat::V2,
+        Format::Classic { header: None } => TargetFormat::Classic,
+    }
+}
+
+/// What is to be shown: a table in a format, and the cells that were measured.
+#[derive(Clone, Copy)]
+struct Probed<'p> {
+    table: &'p RuleTable,
+    format: TargetFormat,
+    release: Release,
+    cells: &'p [Cell],
+}
+
 /// Collectives call others of the same communicator, whose failing rules would make them fail as well. So each part of
 /// the table is probed in a file of its own, in which nothing that is called inside has rules.
-fn probe(
+fn probe(backend: &mut dyn Backend, scratch: &Path, probed: &Probed<'_>, proof: &mut Proof) -> Result<(), RunnerError> {
+    let Probed { table, format, release, cells } = *probed;
+    for part in parts(table, release) {
+        probe_part(backend, scratch, &Probed { table: &part, ..*probed }, proof)?;
+    }
+    let ruled = || table.collectives().map(|(collective, _)| collective);
+    if proof.faults.is_empty() && proof.unshown.len() == ruled().count() {
+        accepted(backend, scratch, format, cells, proof)?;
+    }
+    let shown = |cell: &&Cell| ruled().any(|one| one == cell.collective) && !proof.unshown.contains(&cell.collective);
+    proof.cells = cells.iter().filter(shown).count();
+    Ok(())
+}
+
+/// Where no rule of the file can be shown, shows at least that its format is read: by a failing rule for a collective
+/// that has one, on the largest communicator.
+fn accepted(
     backend: &mut dyn Backend,
     scratch: &Path,
-    table: &RuleTable,
-    release: Release,
+    format: TargetFormat,
     cells: &[Cell],
     proof: &mut Proof,
 ) -> Result<(), RunnerError> {
-    for part in parts(table, release) {
-        probe_part(backend, scratch, &part, release, cells, proof)?;
+    let Some(ranks) = cells.iter().map(|cell| cell.ranks).max().filter(|ranks| ranks.0 > 2) else { return Ok(()) };
+    let mut table = RuleTable::new();
+    table.set(Collective::Barrier, Steps::constant(Steps::constant(Choice::plain(1))));
+    let board = Checkerboard::new(&table, format);
+    let call = Call::from(Cell { collective: Collective::Barrier, ranks, bytes: Bytes(0) });
+    let outcomes = try_board(backend, scratch, &board, &[call], proof)?;
+    if !matches!(outcomes[..], [CallEnd::Refused(_) | CallEnd::Mixed(_)]) {
+        proof.faults.push(Fault::NotAccepted);
     }
-    let ruled = |cell: &&Cell| table.collectives().any(|(collective, _)| collective == cell.collective);
-    proof.cells = cells.iter().filter(ruled).count();
     Ok(())
+}
+
+/// Makes calls under a board.
+fn try_board(
+    backend: &mut dyn Backend,
+    scratch: &Path,
+    board: &Checkerboard,
+    calls: &[Call],
+    proof: &mut Proof,
+) -> Result<Vec<CallEnd>, RunnerError> {
+    let text = board.text().map_err(|error| RunnerError::WorkerFailed(error.to_string()))?;
+    let copy = scratch::file(scratch, "probe", &text)?;
+    let outcomes = backend.probe(copy.path(), calls)?;
+    proof.probed += calls.len();
+    Ok(outcomes)
 }
 
 /// The table in parts, none of which has both a collective and one that an algorithm of it calls.
@@ -172,33 +228,37 @@ fn parts(table: &RuleTable, release: Release) -> Vec<RuleTable> {
 fn probe_part(
     backend: &mut dyn Backend,
     scratch: &Path,
-    table: &RuleTable,
-    release: Release,
-    cells: &[Cell],
+    probed: &Probed<'_>,
     proof: &mut Proof,
 ) -> Result<(), RunnerError> {
-    let mut board = classic::checkerboard(table);
-    let calls = calls(&board, table, release, cells);
+    let Probed { table, format, release, cells } = *probed;
+    let mut board = Checkerboard::new(table, format);
+    let mut calls = calls(&board, table, release, cells);
     for (collective, _) in table.collectives() {
+        let tells =
+            |board: &Checkerboard| calls.iter().any(|call| call.collective == collective && errs(board, release, call));
         // Calls that are all expected to succeed would succeed without the file as well.
-        if !calls.iter().any(|call| call.collective == collective && errs(&board, release, call)) {
+        if !tells(&board) {
             board.invert(collective);
         }
+        if !probe::shows(format, collective) || format == TargetFormat::Json && !tells(&board) {
+            proof.unshown.push(collective);
+        }
     }
-    // In the format of the file itself: whether it is read is what is to be shown.
-    let version = if bounds_requests(table) { "rule-file-version-2\n" } else { "" };
-    let copy = scratch::file(scratch, "probe", &format!("{version}{}", board.file()))?;
-    let outcomes = backend.probe(copy.path(), &calls)?;
-    proof.probed += calls.len();
-    if !outcomes.iter().any(|outcome| matches!(outcome, Outcome::Refused(_) | Outcome::Mixed(_))) {
+    calls.retain(|call| !proof.unshown.contains(&call.collective));
+    if calls.is_empty() && format == TargetFormat::Json {
+        return Ok(());
+    }
+    let outcomes = try_board(backend, scratch, &board, &calls, proof)?;
+    if !outcomes.iter().any(|outcome| matches!(outcome, CallEnd::Refused(_) | CallEnd::Mixed(_))) {
         proof.faults.push(Fault::NotAccepted);
         return Ok(());
     }
     for (call, outcome) in calls.into_iter().zip(outcomes) {
         let obeyed = match outcome {
-            Outcome::Refused(_) => errs(&board, release, &call),
-            Outcome::Right => !errs(&board, release, &call),
-            Outcome::Wrong | Outcome::Mixed(_) => false,
+            CallEnd::Refused(_) => errs(&board, release, &call),
+            CallEnd::Right => !errs(&board, release, &call),
+            CallEnd::Wrong | CallEnd::Mixed(_) => false,
         };
         if !obeyed {
             proof.faults.push(Fault::WrongRule { call, outcome });
@@ -258,10 +318,10 @@ fn sizes(release: Release, collective: Collective, ranks: Ranks, edges: &BTreeSe
 
 #[cfg(test)]
 mod tests {
-    use collrules_rules::Choice;
-    use collrules_rules::steps::Steps;
+    use collrules_rules::emit::{self, Notes, Target};
 
     use super::*;
+    use crate::simulate::{Scenario, Simulation};
 
     #[test]
     fn what_calls_each_other_is_probed_apart() {
@@ -298,5 +358,56 @@ mod tests {
         assert_eq!(around(Collective::ReduceScatterBlock, 4 * 1301), [1300, 1304]);
         assert_eq!(around(Collective::Allgather, 4 * 1301), [1300, 1301]);
         assert_eq!(around(Collective::Scan, 16), [0u64; 0], "its lookup does not see the size");
+    }
+
+    /// Allgather changes at 4 ranks and at 4 KiB looked up; bcast has one rule.
+    fn table() -> RuleTable {
+        let mut sizes = Steps::constant(Choice::BUILTIN);
+        sizes.set(4096, None, Choice::plain(4));
+        let mut ranks = Steps::constant(Steps::constant(Choice::BUILTIN));
+        ranks.set(4, None, sizes);
+        let mut table = RuleTable::new();
+        table.set(Collective::Allgather, ranks);
+        table
+    }
+
+    fn proven(table: &RuleTable, written: TargetFormat, obeyed_by: Release) -> Proof {
+        let scratch = tempfile::tempdir().expect("a directory");
+        let rules = scratch.path().join("rules");
+        let text = emit::write(table, &Notes::default(), &Target::all(written)).expect("no hazards");
+        std::fs::write(&rules, text).expect("writes");
+        let cells: Vec<Cell> = table
+            .collectives()
+            .flat_map(|(collective, _)| {
+                [2, 4, 8].map(|ranks| Cell { collective, ranks: Ranks(ranks), bytes: Bytes(1024) })
+            })
+            .collect();
+        let mut backend = Simulation::new(Scenario::Perfect, obeyed_by, 8);
+        prove(&mut backend, &rules, scratch.path(), table, Release::V6_0, &cells).expect("probes")
+    }
+
+    #[test]
+    fn a_json_file_is_proved_by_json() {
+        let shown = proven(&table(), TargetFormat::Json, Release::V6_0);
+        assert_eq!((&shown.faults[..], &shown.unshown[..], shown.cells), (&[][..], &[][..], 3));
+        assert!(shown.probed > 3, "{shown:?}");
+        // A version that reads classic files only does not obey the copy, as little as the file.
+        assert_eq!(proven(&table(), TargetFormat::Json, Release::V5_0).faults, [Fault::NotAccepted]);
+        assert_eq!(proven(&table(), TargetFormat::Classic, Release::V5_0).faults, []);
+        assert_eq!(proven(&table(), TargetFormat::V2, Release::V4_0).faults, [Fault::NotAccepted]);
+    }
+
+    #[test]
+    fn what_json_cannot_show_is_said_and_its_format_proved_nonetheless() {
+        let mut bcast = RuleTable::new();
+        bcast.set(Collective::Bcast, Steps::constant(Steps::constant(Choice::plain(3))));
+        let shown = proven(&bcast, TargetFormat::Json, Release::V6_0);
+        assert_eq!((&shown.faults[..], &shown.unshown[..], shown.cells), (&[][..], &[Collective::Bcast][..], 0));
+        assert_eq!(proven(&bcast, TargetFormat::Json, Release::V5_0).faults, [Fault::NotAccepted]);
+        // Among others that can be shown.
+        let mut both = table();
+        both.set(Collective::Bcast, Steps::constant(Steps::constant(Choice::plain(3))));
+        let shown = proven(&both, TargetFormat::Json, Release::V6_0);
+        assert_eq!((&shown.faults[..], &shown.unshown[..], shown.cells), (&[][..], &[Collective::Bcast][..], 3));
     }
 }

@@ -8,13 +8,15 @@
 //! A validation is made of pairs of launches, one without a rules file and one with it. Which one comes first alternates
 //! from pair to pair (ABBA), so that a machine that gets slower or faster steadily favours neither.
 
-use collrules_record::plan::{CellPlan, Plan, Schedule, Separate};
+use collrules_record::plan::{CellPlan, Deployment, Plan, Schedule, Separate};
 use collrules_record::units::Seconds;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Choice, Collective};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+
+use crate::launch::{LaunchCell, LaunchKind, LaunchPlan};
 
 /// One start of the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,17 +42,6 @@ pub enum Start {
         /// `builtin` or `rules`.
         candidate: Candidate,
     },
-}
-
-impl Start {
-    /// The number that its samples carry: of the launch, or of the series or the pair that it belongs to.
-    pub fn number(self) -> u32 {
-        match self {
-            Self::Together { launch } => launch,
-            Self::Alone { series, .. } => series,
-            Self::Deployed { pair, .. } => pair,
-        }
-    }
 }
 
 /// All starts of a campaign, in their order: launches and series take turns.
@@ -109,28 +100,43 @@ pub fn deployed(
     pair: u32,
     candidate: Candidate,
     wanted: impl Fn(Cell, Candidate) -> bool,
-) -> Option<Plan> {
+) -> Option<LaunchPlan> {
+    let Deployment { way, settings, .. } = plan.deployment.clone()?;
     let concerned = |planned: &&CellPlan| {
         // What failed on one side leaves nothing to compare.
         planned.candidates.iter().all(|candidate| wanted(planned.cell, *candidate))
     };
-    let cell = |planned: &CellPlan| CellPlan { candidates: vec![candidate], ..planned.clone() };
-    let side = u64::from(candidate == Candidate::Rules);
-    let launch = Plan {
-        cells: plan.cells.iter().filter(concerned).map(cell).collect(),
-        launches: 1,
-        seed: mix(plan.seed, [u64::from(pair) + 1, side]),
-        under_rule: Some(candidate),
-        ..plan.clone()
-    };
-    (!launch.cells.is_empty()).then_some(launch)
+    let in_force = candidate == Candidate::Rules;
+    with_one(plan, plan.schedule, candidate, concerned, LaunchKind::Deployed { way, settings, in_force })
+        .map(|launch| LaunchPlan { seed: mix(plan.seed, [u64::from(pair) + 1, u64::from(in_force)]), ..launch })
+}
+
+/// A launch with one candidate in the cells that it concerns; none where there is no such cell.
+fn with_one(
+    plan: &Plan,
+    schedule: Schedule,
+    candidate: Candidate,
+    concerned: impl Fn(&&CellPlan) -> bool,
+    kind: LaunchKind,
+) -> Option<LaunchPlan> {
+    let cell = |planned: &CellPlan| LaunchCell::new(planned.cell, vec![candidate]);
+    let cells: Vec<LaunchCell> = plan.cells.iter().filter(concerned).map(cell).collect();
+    (!cells.is_empty()).then(|| LaunchPlan {
+        cells,
+        ranks: plan.ranks,
+        schedule,
+        seed: plan.seed,
+        kind,
+        placement: plan.placement.clone(),
+    })
 }
 
 /// What is measured together: the plan without collectives that have launches of their own, and its part of the budget.
 pub fn together(plan: &Plan) -> Plan {
     let apart = |planned: &&CellPlan| !plan.separate.collectives.contains(&planned.cell.collective);
     let cells = plan.cells.iter().filter(apart).cloned().collect();
-    with_budget(Plan { cells, separate: Separate::default(), ..plan.clone() }, budgets(plan).0)
+    let schedule = Schedule { budget: budgets(plan).0, ..plan.schedule };
+    Plan { cells, schedule, separate: Separate::default(), ..plan.clone() }
 }
 
 /// The plan of a launch with one candidate, in the cells where it is `wanted`; none where there is no such cell.
@@ -140,7 +146,7 @@ pub fn alone(
     collective: Collective,
     candidate: Candidate,
     wanted: impl Fn(Cell, Candidate) -> bool,
-) -> Option<Plan> {
+) -> Option<LaunchPlan> {
     let concerned = |planned: &&CellPlan| {
         planned.cell.collective == collective
             && planned.candidates.contains(&candidate)
@@ -148,17 +154,9 @@ pub fn alone(
             // Where the builtin failed there is nothing to compare with.
             && wanted(planned.cell, Candidate::Builtin)
     };
-    let cell = |planned: &CellPlan| CellPlan { candidates: vec![candidate], shared: Vec::new(), ..planned.clone() };
-    let launch = Plan {
-        cells: plan.cells.iter().filter(concerned).map(cell).collect(),
-        launches: 1,
-        seed: seed(plan, series, candidate),
-        separate: Separate::default(),
-        skipped: Vec::new(),
-        under_rule: Some(candidate),
-        ..plan.clone()
-    };
-    (!launch.cells.is_empty()).then(|| with_budget(launch, budgets(plan).1))
+    let schedule = Schedule { budget: budgets(plan).1, ..plan.schedule };
+    with_one(plan, schedule, candidate, concerned, LaunchKind::Alone(candidate))
+        .map(|launch| LaunchPlan { seed: seed(plan, series, candidate), ..launch })
 }
 
 /// The budgets of a launch with everything, and of one with a single candidate: as much for a point of the one as of the
@@ -187,16 +185,12 @@ fn mix<const N: usize>(seed: u64, fields: [u64; N]) -> u64 {
     fields.into_iter().fold(seed ^ 0xcbf2_9ce4_8422_2325, mix)
 }
 
-fn with_budget(plan: Plan, budget: Option<Seconds>) -> Plan {
-    Plan { schedule: Schedule { budget, ..plan.schedule }, ..plan }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use collrules_record::Placement;
-    use collrules_record::plan::{DeployWay, Deployment, Effort};
+    use collrules_record::plan::{DeployWay, Deployment};
     use collrules_record::units::{Bytes, Ranks};
 
     use super::*;
@@ -212,7 +206,6 @@ mod tests {
             cell: Cell { collective, ranks: Ranks(4), bytes: Bytes(bytes) },
             candidates: std::iter::once(Candidate::Builtin).chain(tuned.iter().copied()).collect(),
             shared: Vec::new(),
-            effort: Effort::default(),
         };
         Plan {
             cells: vec![
@@ -227,7 +220,6 @@ mod tests {
             seed: 1,
             separate: Separate { collectives: BTreeSet::from([Collective::Allgatherv]), series: 3 },
             skipped: Vec::new(),
-            under_rule: None,
             deployment: None,
             placement: Placement::default(),
         }
@@ -256,14 +248,14 @@ mod tests {
         let deployment = Deployment { way: DeployWay::Environment, settings, first_pair: 2 };
         let plan = Plan { launches: 4, deployment: Some(deployment), separate: Separate::default(), ..plan() };
         let starts = starts(&plan);
-        assert_eq!(starts.iter().map(|start| start.number()).collect::<Vec<_>>(), [2, 2, 3, 3, 4, 4, 5, 5]);
-        let sides: Vec<Candidate> = starts
+        let (pairs, sides): (Vec<u32>, Vec<Candidate>) = starts
             .iter()
             .filter_map(|start| match start {
-                Start::Deployed { candidate, .. } => Some(*candidate),
+                Start::Deployed { pair, candidate } => Some((*pair, *candidate)),
                 _ => None,
             })
-            .collect();
+            .unzip();
+        assert_eq!(pairs, [2, 2, 3, 3, 4, 4, 5, 5]);
         let (one, other) = (sides[0], sides[1]);
         assert_ne!(one, other);
         assert_eq!(sides, [one, other, other, one, one, other, other, one]);
@@ -277,16 +269,18 @@ mod tests {
         let failed = |cell: Cell, candidate| (cell.bytes, candidate) != (Bytes(8), TUNED[0]);
         let launch = deployed(&plan, 0, Candidate::Rules, failed).expect("64 B are left");
         assert!(launch.cells.iter().all(|planned| planned.candidates == [Candidate::Rules]));
-        assert_eq!((launch.cells.len(), launch.under_rule), (2, Some(Candidate::Rules)));
+        assert_eq!(launch.cells.len(), 2);
+        assert!(matches!(launch.kind, LaunchKind::Deployed { in_force: true, .. }));
     }
 
     #[test]
     fn the_budget_is_shared_by_points() {
         let plan = plan();
-        let budget = |plan: Plan| plan.schedule.budget.expect("there is one").0;
+        let budget = |schedule: Schedule| schedule.budget.expect("there is one").0;
         // 6 of 11 points are together, in each of 2 launches; the rest is for 9 launches.
-        assert!((budget(together(&plan)) - 6.0).abs() < 1e-9);
-        let alone = alone(&plan, 0, Collective::Allgatherv, Candidate::Builtin, |_, _| true).map(budget);
+        assert!((budget(together(&plan).schedule) - 6.0).abs() < 1e-9);
+        let alone = alone(&plan, 0, Collective::Allgatherv, Candidate::Builtin, |_, _| true);
+        let alone = alone.map(|launch| budget(launch.schedule));
         assert!(alone.is_some_and(|alone| (9.0 * alone - 10.0).abs() < 1e-9), "{alone:?}");
     }
 
@@ -303,6 +297,5 @@ mod tests {
         assert_eq!(alone(&plan, 0, Collective::Allgatherv, TUNED[0], |_, _| false), None);
         let together = together(&plan);
         assert!(together.cells.iter().all(|planned| planned.cell.collective == Collective::Bcast));
-        assert_eq!(together.under_rule, None);
     }
 }

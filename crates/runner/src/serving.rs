@@ -12,8 +12,9 @@ use std::path::Path;
 
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cell, Component, Placement, Serving};
-use collrules_rules::classic::{ClassicFile, Notes, PROBE_ALGORITHM};
+use collrules_rules::emit::{self, Notes};
 use collrules_rules::metric::{Metric, metric};
+use collrules_rules::probe::PROBE_ALGORITHM;
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Choice, Collective, Release, RuleTable};
@@ -21,7 +22,7 @@ use collrules_rules::{Choice, Collective, Release, RuleTable};
 use crate::backend::Backend;
 use crate::error::RunnerError;
 use crate::scratch;
-use crate::wire::{Call, Outcome};
+use crate::wire::{Call, CallEnd};
 
 /// The message bytes of the first probed communicator size; multiples of 8, and no size that programs favour.
 const FIRST_BYTES: u64 = 10_008;
@@ -57,7 +58,7 @@ pub fn serving(
         let outcomes = backend.serving(copy.path(), &calls, &without)?;
         for (call, outcomes) in calls.iter().zip(outcomes) {
             let Call { collective, ranks, .. } = *call;
-            let serves = outcomes.iter().position(|outcome| matches!(outcome, Outcome::Refused(_)));
+            let serves = outcomes.iter().position(|outcome| matches!(outcome, CallEnd::Refused(_)));
             let without = serves.map(|place| without[place].clone());
             match without {
                 Some(without) => {
@@ -122,9 +123,7 @@ fn file(calls: &[Call], release: Release) -> Result<String, RunnerError> {
         }
         table.set(collective, blocks);
     }
-    let file = ClassicFile::from_table_accepting(&table, &Notes::default(), |_| true)
-        .map_err(|error| RunnerError::WorkerFailed(error.to_string()))?;
-    Ok(file.to_string())
+    emit::classic(&table, &Notes::default(), |_| true).map_err(|error| RunnerError::WorkerFailed(error.to_string()))
 }
 
 /// The MCA settings by which `coll/tuned` serves a collective that another component would take. `han` can be told so

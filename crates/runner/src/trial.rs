@@ -1,8 +1,7 @@
 //! Cells one after the other, to find the one that a job does not survive.
 
-use collrules_record::Plan;
-
 use crate::engine::Executor;
+use crate::launch::LaunchPlan;
 use crate::schedule::Visit;
 use crate::wire::Event;
 
@@ -11,7 +10,7 @@ const ROUNDS: u32 = 8;
 
 /// Opens and visits the cells of a plan in the order in which they stand there, each after an event has named it. What
 /// the calls take is not reported.
-pub fn run<X: Executor>(plan: &Plan, executor: &mut X, report: &mut dyn FnMut(Event)) -> Result<(), X::Error> {
+pub fn run<X: Executor>(plan: &LaunchPlan, executor: &mut X, report: &mut dyn FnMut(Event)) -> Result<(), X::Error> {
     for (cell, planned) in plan.cells.iter().enumerate() {
         let opened = executor.open(cell, &mut |candidate| report(Event::Checking { cell, candidate }))?;
         let failed = |candidate: &usize| opened.failed.iter().any(|(failed, _)| failed == candidate);

@@ -8,17 +8,18 @@ use collrules_record::clock::ClockFact;
 use std::collections::BTreeMap;
 
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Cell, Component, Layout, Plan, Survey};
+use collrules_record::{Cell, Component, Layout, Survey};
 use collrules_rules::Collective;
 use serde::{Deserialize, Serialize};
 
 use crate::circumstances::Circumstances;
+use crate::launch::LaunchPlan;
 
 /// What every event line begins with.
 pub const MARK: &str = "@collrules ";
 
 /// The version of this conversation; both sides must agree exactly.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// The environment variable with the process number of the controller, for ranks that the launcher starts on its own host.
 pub const CONTROLLER: &str = "COLLRULES_CONTROLLER";
@@ -40,12 +41,12 @@ pub struct Job {
 pub enum Task {
     /// Report library, hosts and algorithms.
     Survey,
-    /// Time the points of a plan.
-    Measure(Plan),
+    /// Time the points of a launch.
+    Measure(LaunchPlan),
     /// Time calls one after the other.
     Benchmark(Benchmark),
-    /// Call the candidates of a plan cell by cell, in order, and report where, but no times.
-    Trial(Plan),
+    /// Call the candidates of a launch cell by cell, in order, and report where, but no times.
+    Trial(LaunchPlan),
     /// Make these calls once each and report what they return.
     Probe(Vec<Call>),
     /// Make these calls once on a communicator without each of these lists of components, and report what they return.
@@ -55,8 +56,8 @@ pub enum Task {
         /// The components to leave out.
         without: Vec<Vec<Component>>,
     },
-    /// Call each point of a plan once and count what it sends.
-    Count(Plan),
+    /// Call each point of a launch once and count what it sends.
+    Count(LaunchPlan),
     /// Say on every rank which settings decide whether a rules file has an effect.
     Circumstances,
 }
@@ -88,7 +89,7 @@ impl From<Cell> for Call {
 /// How a call ended, over all its ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum CallEnd {
     /// Every rank succeeded and has the right data.
     Right,
     /// Every rank succeeded, some with wrong data.
@@ -109,9 +110,9 @@ pub struct Sent {
 }
 
 /// Maximum, minimum and mean over ranks of one call, in seconds.
-pub type Timing = [f64; 3];
+pub type RankTimes = [f64; 3];
 
-/// What the worker reports. Cells and candidates are given by their index in the plan.
+/// What the worker reports. Cells and candidates are given by their index in the launch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
@@ -163,7 +164,7 @@ pub enum Event {
         /// The candidates timed.
         candidates: Vec<usize>,
         /// Per round, one timing per candidate.
-        rounds: Vec<Vec<Timing>>,
+        rounds: Vec<Vec<RankTimes>>,
         /// Seconds that it took.
         seconds: f64,
         /// Seconds since the launch began to measure.
@@ -200,9 +201,9 @@ pub enum Event {
         call: usize,
     },
     /// The answer to [`Task::Probe`], one outcome per call.
-    Probed(Vec<Outcome>),
+    Probed(Vec<CallEnd>),
     /// The answer to [`Task::Serving`]: for each call one outcome per list of components.
-    Served(Vec<Vec<Outcome>>),
+    Served(Vec<Vec<CallEnd>>),
     /// What a point of [`Task::Count`] sent.
     Sent {
         /// The cell.
@@ -211,6 +212,13 @@ pub enum Event {
         candidate: usize,
         /// Per rank, what it sent to each other rank.
         ranks: Vec<BTreeMap<u32, Sent>>,
+    },
+    /// A cell of [`Task::Count`] whose calls cannot be counted; nothing more comes of it.
+    Uncounted {
+        /// The cell.
+        cell: usize,
+        /// Why.
+        why: String,
     },
     /// The answer to [`Task::Circumstances`], in rank order.
     Circumstances(Vec<Circumstances>),

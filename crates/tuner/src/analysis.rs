@@ -1,21 +1,21 @@
 //! The analysis as a whole.
 
-use collrules_record::Policy;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::findings::{CellFinding, Criteria, FORMAT, Findings};
-use collrules_record::{Candidate, Placement};
+use collrules_record::{Candidate, Placement, Policy};
 use collrules_rules::{Release, hazard};
 
 use crate::alternatives::{alternatives, sentence};
-use crate::build::{build, give_back, served};
-use crate::cells::by_cell;
+use crate::build::{build, served};
 use crate::error::TunerError;
 use crate::observations::Observations;
 use crate::remarks::{remarks, short_launches};
-use crate::table::{Target, Terms};
+use crate::repair::keep_what_was_given_back;
+use crate::table::Terms;
 use crate::tree::tree;
 use crate::verdict::{JudgedCell, judge};
+use crate::view::View;
 
 /// Concludes from timings what should replace the builtin, and where.
 ///
@@ -38,29 +38,38 @@ pub fn analyze_under(
     policy: Policy,
     source: &str,
 ) -> Result<Findings, TunerError> {
+    let terms = Terms { statistic: observations.statistic(), release, criteria, policy, given_back: &[] };
+    analyze_in(observations, &View::default(), &terms, source)
+}
+
+/// The same in a view of the timings.
+pub(crate) fn analyze_in(
+    observations: &Observations,
+    view: &View,
+    terms: &Terms<'_>,
+    source: &str,
+) -> Result<Findings, TunerError> {
+    let Terms { statistic, release, criteria, policy, given_back } = *terms;
     check(criteria)?;
     if !(policy.max_regret.is_finite() && policy.max_regret >= 0.0) {
         let wanted = "a share of at least 0, such as 0.03";
         return Err(TunerError::Criteria { name: "the largest regret", value: policy.max_regret, wanted });
     }
-    let statistic = observations.statistic();
-    let cells = by_cell(observations.points()?, observations.ends());
+    let cells = observations.cells_in(view)?;
     if cells.is_empty() {
         return Err(TunerError::NoSamples { left_out: observations.left_out() });
     }
     let short = short_launches(&cells, observations.expected_launches());
     let mut cells = judge(cells, statistic, release, criteria, policy.assumptions);
-    let terms = Terms { statistic, release, criteria, policy, target: Target::Verdicts };
-    let mut built = build(&cells, &terms);
-    let given_back = observations.regions_given_back();
-    give_back(&mut built, &mut cells, given_back, &terms);
+    keep_what_was_given_back(&mut cells, release, given_back);
+    let built = build(&cells, terms);
     let mut hazards = hazard::check(&built.table);
     hazards.retain(|hazard| !policy.assumptions.accept(hazard));
     if !hazards.is_empty() {
         return Err(TunerError::Hazards(hazards));
     }
-    let mut tree = tree(&cells, &built, &terms);
-    tree.alternatives = alternatives(&cells, &built.table, given_back, &terms);
+    let mut tree = tree(&cells, &built, terms);
+    tree.alternatives = alternatives(&cells, &built.table, terms);
     let mut remarks = remarks(&cells, &built, statistic, observations.left_out(), release, criteria);
     remarks.splice(0..0, short);
     remarks.extend(tree.alternatives.iter().map(|other| sentence(other, tree.gain)));
@@ -85,21 +94,20 @@ pub fn analyze_under(
         tree,
         placement: Placement::default(),
         pins: BTreeMap::new(),
+        doubted: BTreeSet::new(),
         remarks,
     })
 }
 
 pub(crate) fn check(criteria: Criteria) -> Result<(), TunerError> {
-    let Criteria { min_gain, error_rate, level, untested_gain, caution, clock_step } = criteria;
+    let Criteria { min_gain, error_rate, level, untested_gain, clock_step } = criteria;
     for (name, value, open) in [("the error rate", error_rate, false), ("the confidence level", level, true)] {
         let fits = if open { value > 0.0 && value < 1.0 } else { (0.0..=1.0).contains(&value) };
         if !fits {
             return Err(TunerError::Criteria { name, value, wanted: "between 0 and 1" });
         }
     }
-    for (name, value) in
-        [("the smallest gain", min_gain), ("the smallest gain without a test", untested_gain), ("the caution", caution)]
-    {
+    for (name, value) in [("the smallest gain", min_gain), ("the smallest gain without a test", untested_gain)] {
         if !(value.is_finite() && value >= 0.0) {
             return Err(TunerError::Criteria { name, value, wanted: "a share of at least 0, such as 0.03" });
         }

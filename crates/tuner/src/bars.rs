@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use collrules_record::findings::Criteria;
 use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Ranks};
 use collrules_rules::hazard::{self, Hazard};
@@ -11,8 +10,6 @@ use collrules_rules::registry::{self, MixedTypes, NonCommutative, UnknownAlgorit
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Collective, Release, RuleTable};
-
-use crate::verdict::{JudgedCell, Shortfall, decide};
 
 /// Why a candidate must not be chosen for a collective and a communicator size.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,32 +75,6 @@ pub(crate) fn bar(
     let mut alone = RuleTable::new();
     alone.set(collective, blocks);
     hazard::check(&alone).into_iter().find(|hazard| !assumptions.accept(hazard)).map(Bar::Hazard)
-}
-
-/// The same cells judged under other assumptions: nothing is measured or tested again, since a bar is the last thing that
-/// is asked for.
-pub(crate) fn judged_under(
-    cells: &[JudgedCell],
-    release: Release,
-    criteria: Criteria,
-    assumptions: Assumptions,
-) -> Vec<JudgedCell> {
-    let mut cells = cells.to_vec();
-    for block in cells.chunk_by_mut(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
-        let failures = block.iter().flat_map(|cell| &cell.disqualified).map(|(candidate, _)| *candidate);
-        let failed: BTreeSet<Candidate> = failures.collect();
-        for cell in block.iter_mut() {
-            for point in &mut cell.points {
-                let (collective, ranks) = (cell.cell.collective, cell.cell.ranks);
-                point.bar = bar(release, collective, ranks, point.finding.candidate, &failed, assumptions);
-                if matches!(point.shortfall, None | Some(Shortfall::Barred(_))) {
-                    point.shortfall = point.bar.clone().map(Shortfall::Barred);
-                }
-            }
-        }
-        decide(block, criteria);
-    }
-    cells
 }
 
 impl fmt::Display for Bar {

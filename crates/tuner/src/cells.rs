@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::estimate::median;
 use collrules_record::{Candidate, Cell};
 
 /// One timing of a point.
@@ -72,6 +73,16 @@ impl Series {
     /// The launches in which it was timed.
     pub(crate) fn launches(&self) -> BTreeSet<u32> {
         self.timings.iter().map(|timing| timing.launch).collect()
+    }
+
+    /// The median seconds of each launch: calls of one launch are no replication.
+    pub(crate) fn launch_medians(&self) -> Vec<(u32, f64)> {
+        let launches = self.timings.chunk_by(|a, b| a.launch == b.launch);
+        let of_launch = |launch: &[Timing]| {
+            let mut seconds: Vec<f64> = launch.iter().map(|timing| timing.seconds).collect();
+            Some((launch[0].launch, median(&mut seconds)?))
+        };
+        launches.filter_map(of_launch).collect()
     }
 
     /// Pairs this candidate with the builtin wherever both took a turn in the same round.

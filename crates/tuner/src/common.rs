@@ -8,10 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::Ranks;
 use collrules_record::findings::{Criteria, PointFinding, Statistic};
 use collrules_record::policy::Assumptions;
-use collrules_rules::metric::{Metric, metric};
 use collrules_rules::{Choice, Collective, Release};
 
-use crate::statistics::{Score, adjust, stratified};
+use crate::statistics::{Score, adjust, mean, stratified};
 use crate::verdict::{JudgedCell, JudgedPoint, resolved};
 
 /// A collective on so many ranks.
@@ -28,8 +27,7 @@ pub(crate) fn one_choice(release: Release, cell: &JudgedCell, assumptions: Assum
 
 /// The same for a communicator size.
 pub(crate) fn shares_choice(release: Release, collective: Collective, ranks: Ranks, assumptions: Assumptions) -> bool {
-    let blind = matches!(metric(release, collective, ranks), Metric::CountFree | Metric::None);
-    blind || (matches!(collective, Collective::Scatter | Collective::Gather) && !assumptions.consistent_arguments)
+    assumptions.one_choice(release, collective, ranks)
 }
 
 /// Choices other than the builtin that may serve all sizes of a block.
@@ -145,8 +143,4 @@ fn is_slower(finding: &PointFinding, criteria: Criteria) -> bool {
     finding
         .gain
         .is_some_and(|gain| gain.point < 1.0 / (1.0 + criteria.min_gain) || gain.high.is_some_and(|high| high < 1.0))
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }

@@ -11,7 +11,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::error::TunerError;
 use crate::observations::Observations;
-use crate::statistics::{adjust, student_quantile};
+use crate::statistics::{Variance, adjust, mean, student_quantile};
+use crate::view::View;
 
 /// A run as far as it is known.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +104,7 @@ fn side(run: Run<'_>) -> Side {
         version: run.manifest.map(|manifest| manifest.survey.version),
         started: run.manifest.map(|manifest| manifest.started.clone()),
         rules: run.findings.table.rules(),
+        simulated: run.findings.simulated,
     }
 }
 
@@ -169,45 +171,13 @@ fn comparable<'a>(
 fn launches(run: Run<'_>) -> Result<BTreeMap<Cell, Vec<f64>>, TunerError> {
     let Some(observations) = run.observations else { return Ok(BTreeMap::new()) };
     let mut medians = BTreeMap::new();
-    for (cell, series) in observations.points()? {
+    for (cell, series) in observations.points(&View::default())? {
         if series.candidate != Candidate::Builtin {
             continue;
         }
-        let mut logs = Vec::new();
-        for launch in series.timings.chunk_by(|a, b| a.launch == b.launch) {
-            let mut seconds: Vec<f64> = launch.iter().map(|timing| timing.seconds).collect();
-            logs.extend(collrules_record::estimate::median(&mut seconds).map(f64::ln));
-        }
-        medians.insert(cell, logs);
+        medians.insert(cell, series.launch_medians().into_iter().map(|(_, seconds)| seconds.ln()).collect());
     }
     Ok(medians)
-}
-
-/// A variance with its degrees of freedom.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Variance {
-    squares: f64,
-    degrees: f64,
-}
-
-impl Variance {
-    fn of(values: &[f64]) -> Self {
-        let mean = mean(values);
-        let squares = values.iter().map(|value| (value - mean).powi(2)).sum();
-        Self { squares, degrees: (values.len() as f64 - 1.0).max(0.0) }
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self { squares: self.squares + other.squares, degrees: self.degrees + other.degrees }
-    }
-
-    fn value(self) -> f64 {
-        self.squares / self.degrees.max(1.0)
-    }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// The variance between launches of each collective that has several.
@@ -320,7 +290,6 @@ mod tests {
                 time,
                 gain: None,
                 expected: None,
-                risk: None,
                 p_value: None,
                 q_value: None,
             };

@@ -8,36 +8,41 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::{CellFinding, Criteria, Findings, Verdict};
+use collrules_record::validation::GivenBack;
 use collrules_record::{Candidate, Cell, Component, Placement, Policy, Ranks};
 use collrules_rules::{Choice, Collective, Release};
 
-use crate::analysis::analyze_under;
+use crate::analysis::analyze_in;
 use crate::error::TunerError;
 use crate::observations::Observations;
-
-/// The cells in which another component serves, by collective, with the component.
-pub(crate) type Displaced = BTreeMap<(Collective, Ranks), Component>;
+use crate::table::Terms;
+use crate::view::{Displaced, View};
 
 /// The same as [`analyze`](crate::analyze()), for observations of communicators of which some are served by other
-/// components than `coll/tuned`. The gains are over what users have today; beside the findings stand the collectives
-/// whose rules need those components out of the way.
+/// components than `coll/tuned`, and with ranges given back to the builtin, since other launches have shown that rules lose
+/// there. The gains are over what users have today; beside the findings stand the collectives whose rules need those
+/// components out of the way.
 pub fn analyze_among(
     observations: &Observations,
     placement: &Placement,
     release: Release,
     criteria: Criteria,
     policy: Policy,
+    given_back: &[GivenBack],
     source: &str,
 ) -> Result<(Findings, BTreeSet<Collective>), TunerError> {
+    let terms = Terms { statistic: observations.statistic(), release, criteria, policy, given_back };
+    let analyze = |view: &View| analyze_in(observations, view, &terms, source);
     let others = placement.serving.iter().filter(|serving| !serving.without.is_empty());
     let displaced: Displaced = others.map(|serving| ((serving.collective, serving.ranks), serving.by)).collect();
-    let mut today = analyze_under(observations, release, criteria, policy, source)?;
+    let mut today = analyze(&View::default())?;
     today.placement = placement.clone();
     if displaced.is_empty() {
         return Ok((today, BTreeSet::new()));
     }
-    let tuned = analyze_under(&observations.clone().displacing(displaced.clone()), release, criteria, policy, source)?;
+    let tuned = analyze(&View { displaced: displaced.clone(), ..View::default() })?;
     let collectives: BTreeSet<Collective> = displaced.keys().map(|(collective, _)| *collective).collect();
     let judged: Vec<Judged> =
         collectives.iter().map(|collective| judge(*collective, &displaced, &today, &tuned, criteria)).collect();
@@ -50,8 +55,7 @@ pub fn analyze_among(
         .map(|(place, component)| (*place, *component))
         .partition(|((collective, _), _)| freed.contains(collective));
     let left = left.into_keys().collect();
-    let combined = observations.clone().displacing(over).leaving(left);
-    let combined = analyze_under(&combined, release, criteria, policy, source)?;
+    let combined = analyze(&View { displaced: over, left })?;
     let served: BTreeMap<Cell, Choice> = combined.cells.iter().map(|cell| (cell.cell, cell.served)).collect();
     let mut findings = Findings {
         crossovers: combined.crossovers,
@@ -147,8 +151,7 @@ impl Judged {
     }
 
     fn mean(&self) -> f64 {
-        let logs: f64 = self.gains.iter().map(|gain| gain.ln()).sum();
-        if self.gains.is_empty() { 1.0 } else { (logs / self.gains.len() as f64).exp() }
+        geometric_mean(self.gains.iter().copied()).unwrap_or(1.0)
     }
 
     fn remark(&self) -> String {

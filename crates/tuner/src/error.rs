@@ -1,16 +1,14 @@
 //! What can go wrong between timings and findings.
 
+use collrules_record::rundir::RunDirError;
 use collrules_rules::hazard::Hazard;
 
 /// Why an analysis has no result. Poor data is no error: it leaves the builtin in place, and remarks say so.
 #[derive(Debug, thiserror::Error)]
 pub enum TunerError {
-    /// The samples are of another format or version.
-    #[error("the samples begin with `{found}` instead of `# collrules samples 1.0`; write them with this version")]
-    Format {
-        /// The first line.
-        found: String,
-    },
+    /// The samples are of another format, or no samples at all.
+    #[error(transparent)]
+    Record(#[from] RunDirError),
     /// The samples are no table, or a cell of the table is not what its column holds.
     #[error("the samples do not read: {0}")]
     Samples(String),

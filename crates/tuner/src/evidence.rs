@@ -1,13 +1,11 @@
 //! What the timings of a cell say about each candidate, before it is known how many comparisons there are.
 
-use std::collections::BTreeMap;
-
 use collrules_record::Candidate;
 use collrules_record::estimate::{Estimate, median};
 use collrules_record::findings::{Criteria, Statistic};
 
+use crate::between::{Between, between};
 use crate::cells::{CellTimings, Pair, Series};
-use crate::launches::{Between, between};
 use crate::statistics::{Score, mann_whitney, mann_whitney_score, signed_rank, signed_rank_score, standard_error};
 
 /// With fewer visits no one-sided signed-rank test can reach 0.02, and no 95 % interval for the median exists.
@@ -90,7 +88,8 @@ fn against(builtin: &Series, series: &Series, time: Estimate, statistic: Statist
         }
         // Every launch of a table times one candidate, so that nothing is really paired.
         Statistic::RankAverage | Statistic::SlowestRankSummary => {
-            let (times, reference) = (launch_medians(series), launch_medians(builtin));
+            let times_of = |series: &Series| series.launch_medians().into_iter().map(|(_, seconds)| seconds).collect();
+            let (times, reference): (Vec<f64>, Vec<f64>) = (times_of(series), times_of(builtin));
             (Some(mann_whitney(&times, &reference)), Some(mann_whitney_score(&times, &reference)))
         }
     };
@@ -103,15 +102,6 @@ fn against(builtin: &Series, series: &Series, time: Estimate, statistic: Statist
     };
     let basis = Basis { score, launches, every_launch, deviation: standard_error(&visits), between };
     Evidence { candidate: series.candidate, time, gain, p_value, basis }
-}
-
-/// The median time of each launch: calls of one launch are no replication.
-fn launch_medians(series: &Series) -> Vec<f64> {
-    let mut launches: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for timing in &series.timings {
-        launches.entry(timing.launch).or_default().push(timing.seconds);
-    }
-    launches.into_values().filter_map(|mut times| median(&mut times)).collect()
 }
 
 /// The median log gain of each run of pairs that belong together by the same key.

@@ -6,16 +6,18 @@
 //! | module | job |
 //! |---|---|
 //! | `observations` | timings as columns: samples files, foreign tables |
+//! | `view` | what counts where another component serves the calls |
 //! | `cells` | timings by cell and candidate, and the pairs that are compared |
-//! | [`statistics`] | rank tests and the correction for many of them |
+//! | `statistics` | rank tests and the correction for many of them |
 //! | `evidence` | what a cell's timings say about each candidate |
+//! | `between` | how much the launches of one point differ |
 //! | `launches` | what stays the same through a launch, and widens intervals |
-//! | `pool` | what neighbouring sizes and the known noise say about a gain |
+//! | `neighbours` | what neighbouring sizes say about a gain |
 //! | `bars` | candidates that must not be chosen, however fast |
 //! | `verdict` | what replaces the builtin in a cell, or why nothing does |
 //! | `crossover` | where the choice changes between measured sizes |
 //! | `common` | one choice for all message sizes, where they have to share one |
-//! | [`table`] | the rule table as an exact optimisation |
+//! | `table` | the rule table as an exact optimisation |
 //! | `build` | from verdicts to the rule table |
 //! | `tree` | the table with its evidence |
 //! | `alternatives` | what other assumptions would change |
@@ -32,6 +34,7 @@
 mod alternatives;
 mod analysis;
 mod bars;
+mod between;
 mod build;
 mod cells;
 mod common;
@@ -41,18 +44,19 @@ mod crossover;
 mod error;
 mod evidence;
 mod launches;
+mod neighbours;
 mod observations;
-mod pool;
 pub mod refine;
 mod remarks;
 pub mod repair;
 mod replay;
-pub mod statistics;
+mod statistics;
 mod study;
-pub mod table;
+mod table;
 mod tree;
 pub mod validation;
 mod verdict;
+mod view;
 
 pub use analysis::{analyze, analyze_under};
 pub use compare::compare;

@@ -1,20 +1,20 @@
 //! Timings as columns, read from the samples of a run or taken from a foreign table. The only module with polars.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::io::Cursor;
+use std::path::Path;
 use std::sync::Arc;
 
 use collrules_record::findings::Statistic;
-use collrules_record::import::Timing as TableTiming;
-use collrules_record::sample::{COLUMNS, Ended};
-use collrules_record::validation::GivenBack;
-use collrules_record::{Bytes, Candidate, Cell, Component, Ranks};
+use collrules_record::rundir::check_head;
+use collrules_record::sample::{COLUMNS, Ended, TableTiming};
+use collrules_record::{Bytes, Candidate, Cell, Ranks};
 use collrules_rules::Collective;
 use polars::prelude::*;
 
-use crate::cells::{Ends, Series, Timing};
-use crate::components::Displaced;
+use crate::cells::{CellTimings, Ends, Series, Timing, by_cell};
 use crate::error::TunerError;
+use crate::view::View;
 
 /// What an analysis starts from.
 ///
@@ -27,11 +27,6 @@ pub struct Observations {
     statistic: Statistic,
     left_out: usize,
     expected_launches: u32,
-    displaced: Displaced,
-    /// Where only the builtin counts, since rules have no effect.
-    left: BTreeSet<(Collective, Ranks)>,
-    /// Ranges that keep the builtin whatever the timings say.
-    given_back: Vec<GivenBack>,
 }
 
 /// What `coll/tuned` sees of a call, and how it is carried out.
@@ -52,7 +47,7 @@ impl Observations {
             Statistic::RankAverage => "mean_s",
             Statistic::RankMaximum | Statistic::SlowestRankSummary => "max_s",
         };
-        check_format(text)?;
+        check_head(Path::new("samples.csv"), text)?;
         let rows = read_rows(text, time)?;
         let ended = rows.column("ended")?.is_not_null();
         let ends = ends(&rows.filter(&ended)?)?;
@@ -100,53 +95,6 @@ impl Observations {
         Self { expected_launches: launches, ..self }
     }
 
-    /// Says which ranges keep the builtin whatever these timings say, since other launches have shown otherwise.
-    #[must_use]
-    pub fn giving_back(self, given_back: Vec<GivenBack>) -> Self {
-        Self { given_back, ..self }
-    }
-
-    pub(crate) fn regions_given_back(&self) -> &[GivenBack] {
-        &self.given_back
-    }
-
-    /// The same where other components are out of the way: the builtin is what `coll/tuned` decides by itself.
-    pub(crate) fn displacing(mut self, displaced: Displaced) -> Self {
-        self.displaced = displaced;
-        self.with_ends()
-    }
-
-    /// The same without what `coll/tuned` does on these communicators.
-    pub(crate) fn leaving(mut self, left: BTreeSet<(Collective, Ranks)>) -> Self {
-        self.left = left;
-        self.with_ends()
-    }
-
-    fn with_ends(mut self) -> Self {
-        let Ends { disqualified, dropped } = std::mem::take(&mut self.ends);
-        let keep = |((cell, candidate), why)| Some(((cell, self.counts_as(cell, candidate)?), why));
-        let disqualified = disqualified.into_iter().filter_map(keep).collect();
-        let keep = |(cell, candidate)| Some((cell, self.counts_as(cell, candidate)?));
-        let dropped = dropped.into_iter().filter_map(keep).collect();
-        Self { ends: Ends { disqualified, dropped }, ..self }
-    }
-
-    /// What a candidate is once other components are out of the way; none if it is gone with them, or never counts.
-    fn counts_as(&self, cell: Cell, candidate: Candidate) -> Option<Candidate> {
-        let place = (cell.collective, cell.ranks);
-        if self.left.contains(&place) {
-            return (candidate == Candidate::Builtin).then_some(candidate);
-        }
-        if !self.displaced.contains_key(&place) {
-            return Some(candidate);
-        }
-        match candidate {
-            Candidate::Component(Component::TUNED) => Some(Candidate::Builtin),
-            Candidate::Builtin | Candidate::Component(_) | Candidate::Rules => None,
-            tuned @ Candidate::Tuned(_) => Some(tuned),
-        }
-    }
-
     /// The timings of these launches, with all points that got no more samples.
     pub fn of_launches(&self, launches: &[u32]) -> Result<Self, TunerError> {
         let wanted: BooleanChunked =
@@ -181,13 +129,24 @@ impl Observations {
         self.expected_launches
     }
 
-    /// Points that got no more samples.
-    pub(crate) fn ends(&self) -> &Ends {
-        &self.ends
+    /// The timings by cell, as they were taken.
+    pub(crate) fn cells(&self) -> Result<Vec<CellTimings>, TunerError> {
+        self.cells_in(&View::default())
+    }
+
+    /// The timings by cell, as far as they count in a view, and as what they count there.
+    pub(crate) fn cells_in(&self, view: &View) -> Result<Vec<CellTimings>, TunerError> {
+        let counts = |(cell, candidate): &(Cell, Candidate)| Some((*cell, view.counts_as(*cell, *candidate)?));
+        let Ends { disqualified, dropped } = &self.ends;
+        let ends = Ends {
+            disqualified: disqualified.iter().filter_map(|(point, why)| Some((counts(point)?, why.clone()))).collect(),
+            dropped: dropped.iter().filter_map(counts).collect(),
+        };
+        Ok(by_cell(self.points(view)?, &ends))
     }
 
     /// The timings of each point, in no particular order of points.
-    pub(crate) fn points(&self) -> Result<Vec<(Cell, Series)>, TunerError> {
+    pub(crate) fn points(&self, view: &View) -> Result<Vec<(Cell, Series)>, TunerError> {
         let (collective, ranks) = (self.whole("collective")?, self.whole("comm_size")?);
         let (launch, visit, round) = (self.whole("launch")?, self.whole("visit")?, self.whole("round")?);
         let bytes = self.frame.column("message_bytes")?.u64()?.cont_slice()?;
@@ -211,7 +170,7 @@ impl Observations {
                 GroupsIndicator::Idx((_, rows)) => rows.iter().map(|row| timing(*row)).collect(),
                 GroupsIndicator::Slice([start, count]) => (start..start + count).map(timing).collect(),
             };
-            let candidate = self.counts_as(cell, parse(text.unwrap_or_default())?);
+            let candidate = view.counts_as(cell, parse(text.unwrap_or_default())?);
             Ok(candidate.map(|candidate| (cell, Series::new(candidate, timings))))
         };
         groups.iter().map(point).filter_map(Result::transpose).collect()
@@ -227,16 +186,7 @@ impl Observations {
         let mut timings = if usable.all() { frame.clone() } else { frame.filter(&usable)? };
         timings.rechunk_mut();
         let left_out = frame.height() - timings.height();
-        Ok(Self {
-            frame: timings,
-            ends,
-            statistic,
-            left_out,
-            expected_launches: 0,
-            displaced: Displaced::new(),
-            left: BTreeSet::new(),
-            given_back: Vec::new(),
-        })
+        Ok(Self { frame: timings, ends, statistic, left_out, expected_launches: 0 })
     }
 
     fn whole(&self, name: &str) -> Result<&[u32], TunerError> {
@@ -257,16 +207,6 @@ fn text_once() -> DataType {
     DataType::from_categories(Categories::random("collrules".into(), CategoricalPhysical::U32))
 }
 
-/// Any minor version of format 1: a minor version only adds columns.
-fn check_format(text: &str) -> Result<(), TunerError> {
-    let first = text.lines().next().unwrap_or_default();
-    let version = first.strip_prefix("# collrules samples ").and_then(|version| version.split_once('.'));
-    match version {
-        Some(("1", _)) => Ok(()),
-        _ => Err(TunerError::Format { found: first.chars().take(60).collect() }),
-    }
-}
-
 fn read_rows(text: &str, time: &str) -> Result<DataFrame, TunerError> {
     let types = COLUMNS.map(|name| {
         let kind = match name {
@@ -278,10 +218,6 @@ fn read_rows(text: &str, time: &str) -> Result<DataFrame, TunerError> {
         };
         Field::new(name.into(), kind)
     });
-    let header = text.lines().find(|line| !line.starts_with('#')).unwrap_or_default();
-    if let Some(missing) = COLUMNS.into_iter().find(|name| !header.split(',').any(|found| found == *name)) {
-        return Err(TunerError::Samples(format!("there is no column {missing}")));
-    }
     // Of the times over ranks only the wanted one is parsed.
     let is_wanted = |name: &&str| *name == time || !matches!(*name, "max_s" | "min_s" | "mean_s");
     let wanted: Arc<[PlSmallStr]> = COLUMNS.into_iter().filter(is_wanted).map(PlSmallStr::from).collect();

@@ -64,9 +64,8 @@ fn untested(cells: &[JudgedCell], statistic: Statistic, criteria: Criteria) -> O
             let subject =
                 if one { "it replaces the builtin only if it is" } else { "they replace the builtin only if they are" };
             format!(
-                "{subject} slower by more than 5% in another launch with a probability of at most {:.3}, by what neighbouring \
-                 sizes and the usual differences between launches say",
-                criteria.risk()
+                "{subject} faster by at least {}, and in the mean with neighbouring communicator sizes too",
+                percent(criteria.untested_gain)
             )
         }
     };

@@ -6,14 +6,17 @@
 
 use std::collections::BTreeSet;
 
+use collrules_record::findings::Verdict;
 use collrules_record::policy::Assumptions;
 use collrules_record::validation::{Criteria, GivenBack, Outcome, Round, ValidatedCell};
 use collrules_record::{Cell, Ranks};
 use collrules_rules::hazard::RankRange;
 use collrules_rules::steps::Steps;
+use collrules_rules::table::RankSteps;
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 
 use crate::common::shares_choice;
+use crate::verdict::JudgedCell;
 
 /// What a validation makes of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,21 +30,43 @@ pub struct Repair {
 /// The table with these ranges left to the builtin.
 #[must_use]
 pub fn without(table: &RuleTable, given_back: &[GivenBack]) -> RuleTable {
-    let mut repaired = table.clone();
-    for GivenBack { collective, ranks, lookup } in given_back {
-        let Some((_, steps)) = repaired.collectives().find(|(other, _)| other == collective) else { continue };
+    let mut repaired = RuleTable::new();
+    for (collective, steps) in table.collectives() {
         let mut steps = steps.clone();
+        leave(&mut steps, collective, given_back);
+        repaired.set(collective, steps);
+    }
+    repaired
+}
+
+/// The same for the rules of one collective.
+pub(crate) fn leave(steps: &mut RankSteps, collective: Collective, given_back: &[GivenBack]) {
+    for GivenBack { ranks, lookup, .. } in given_back.iter().filter(|range| range.collective == collective) {
         for (first, end, sizes) in steps.clone().iter() {
-            let first = first.max(ranks.first);
-            let end = earlier(end, ranks.end);
             let mut sizes = sizes.clone();
             sizes.set(lookup.0, lookup.1, Choice::BUILTIN);
             // Empty where the two ranges do not meet.
-            steps.set(first, end, sizes);
+            steps.set(first.max(ranks.first), earlier(end, ranks.end), sizes);
         }
-        repaired.set(*collective, steps);
     }
-    repaired
+}
+
+/// Lets cells say that what their timings ask for was given back.
+pub(crate) fn keep_what_was_given_back(cells: &mut [JudgedCell], release: Release, given_back: &[GivenBack]) {
+    for cell in cells.iter_mut().filter(|cell| !cell.choice().is_builtin()) {
+        let at = cell.cell.lookup_bytes(release);
+        if given_back.iter().any(|range| covers(range, cell.cell.collective, cell.cell.ranks, at)) {
+            cell.verdict = Verdict::Keep { why: "validation did not bear out the gain".to_owned() };
+        }
+    }
+}
+
+/// Whether calls on so many ranks that look up so many bytes were given back.
+pub(crate) fn covers(range: &GivenBack, collective: Collective, ranks: Ranks, at: u64) -> bool {
+    let within = |first: u64, end: Option<u64>, value: u64| value >= first && end.is_none_or(|end| value < end);
+    range.collective == collective
+        && within(range.ranks.first, range.ranks.end, ranks.0.into())
+        && within(range.lookup.0, range.lookup.1, at)
 }
 
 /// What to give back of a table after a round of validation. For collectives that are `freed` from another component, a

@@ -9,6 +9,7 @@ mod times;
 
 use std::collections::BTreeMap;
 
+use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::{Criteria, Verdict};
 use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Cell};
@@ -16,11 +17,10 @@ use collrules_rules::{Collective, Release};
 use serde::Serialize;
 
 use crate::analysis::check;
-use crate::cells::by_cell;
 use crate::error::TunerError;
 use crate::observations::Observations;
 use crate::verdict::{judge, lift_bars};
-use methods::Method;
+use methods::{Method, smooth};
 use times::{Times, times};
 
 /// A choice counts as slower than the builtin when it takes more than this many times as long.
@@ -95,8 +95,8 @@ pub fn replay(
     };
     let (known, unseen) = (side(train)?, side(test)?);
     let statistic = known.statistic();
-    let known_cells = by_cell(known.points()?, known.ends());
-    let (before, after) = (times(&known_cells), times(&by_cell(unseen.points()?, unseen.ends())));
+    let known_cells = known.cells()?;
+    let (before, after) = (times(&known_cells), times(&unseen.cells()?));
     let mut judged = judge(known_cells, statistic, release, criteria, Assumptions::default());
     lift_bars(&mut judged, criteria);
     let mut ours = BTreeMap::new();
@@ -109,17 +109,18 @@ pub fn replay(
         }
     }
     let pairs = pairs(&before, &after);
+    let smooth = smooth(&before);
     let mut scores: Vec<Score> = Method::LADDER
         .iter()
-        .map(|method| score(method.to_string(), &pairs, |pair| method.choose(&pair.before)))
+        .map(|method| score(method.to_string(), &pairs, |pair| method.choose(pair.cell, &pair.before, &smooth)))
         .collect();
     let our_choice = |pair: &Pair| {
         ours.get(&pair.cell).copied().filter(|it| pair.after.contains_key(it)).unwrap_or(Candidate::Builtin)
     };
     scores.push(score("collrules".to_owned(), &pairs, our_choice));
     let changed = || pairs.iter().filter(|pair| our_choice(pair) != Candidate::Builtin);
-    let promised = geometric(changed().filter_map(|pair| promises.get(&pair.cell)).copied());
-    let kept = geometric(changed().map(|pair| pair.gain(our_choice(pair))));
+    let promised = geometric_mean(changed().filter_map(|pair| promises.get(&pair.cell)).copied());
+    let kept = geometric_mean(changed().map(|pair| pair.gain(our_choice(pair))));
     Ok(Replay { train: train.to_vec(), test: test.to_vec(), cells: pairs.len(), scores, promised, kept })
 }
 
@@ -172,15 +173,10 @@ fn total(choices: &[(&Pair, Candidate)]) -> Total {
     });
     Total {
         cells: choices.len(),
-        speedup: geometric(gains()).unwrap_or(1.0),
+        speedup: geometric_mean(gains()).unwrap_or(1.0),
         slower: slower as f64 / choices.len().max(1) as f64,
-        regret: geometric(regrets).unwrap_or(1.0) - 1.0,
+        regret: geometric_mean(regrets).unwrap_or(1.0) - 1.0,
         rules: ranges.clone().filter(|range| range[0].1 != Candidate::Builtin).count(),
         ranges: ranges.count(),
     }
-}
-
-fn geometric(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value.ln(), count + 1));
-    (count > 0).then(|| (sum / f64::from(count)).exp())
 }

@@ -7,11 +7,12 @@ mod signed_rank;
 mod spread;
 mod stratified;
 
-pub use false_discovery::adjust;
-pub use mann_whitney::{mann_whitney, mann_whitney_score};
-pub use signed_rank::{signed_rank, signed_rank_score};
-pub use spread::{standard_error, student_quantile};
-pub use stratified::{Score, stratified};
+pub(crate) use false_discovery::adjust;
+pub(crate) use mann_whitney::{mann_whitney, mann_whitney_score};
+pub(crate) use signed_rank::{signed_rank, signed_rank_score};
+pub(crate) use spread::{Variance, mean, student_interval};
+pub(crate) use spread::{standard_error, student_quantile};
+pub(crate) use stratified::{Score, stratified};
 
 use statrs::distribution::{ContinuousCDF, Normal};
 

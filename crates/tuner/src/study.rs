@@ -13,12 +13,12 @@ use collrules_record::study::{FORMAT, Growth, LineFit, Outcome, Overall, Study, 
 use collrules_record::{Candidate, Cell, Estimate, Plan};
 use collrules_rules::{Collective, Release};
 
-use crate::cells::{CellTimings, Series, by_cell};
+use crate::cells::{CellTimings, Series};
 use crate::error::TunerError;
 use crate::evidence::{Evidence, LEAST_VISITS, weigh};
 use crate::launches::widen;
 use crate::observations::Observations;
-use crate::statistics::{adjust, signed_rank, student_quantile};
+use crate::statistics::{adjust, signed_rank, student_interval};
 
 /// Communicator sizes that a growth, and message sizes less one that a line, is fitted to at least.
 const LEAST_SIZES: usize = 3;
@@ -41,7 +41,7 @@ pub fn study(
     release: Release,
     criteria: Criteria,
 ) -> Result<Study, TunerError> {
-    let mut timings = by_cell(observations.points()?, observations.ends());
+    let mut timings = observations.cells()?;
     timings.retain(|cell| wanted(cell.cell, Candidate::Builtin));
     let pairs: Vec<Vec<Timed>> = timings.iter().map(|cell| timed(cell, plan, &wanted)).collect();
     for (cell, pairs) in timings.iter_mut().zip(&pairs) {
@@ -123,18 +123,15 @@ fn known(cell: &CellTimings, evidence: &[Evidence], pairs: &[Timed]) -> Vec<Know
         let series = cell.series.iter().find(|series| series.candidate == *by)?;
         let p_value = builtin.filter(|_| *by != Candidate::Builtin).and_then(|it| two_sided(series, it));
         let (candidate, measured_as) = (*candidate, *measured_as);
-        Some(Known { candidate, measured_as, evidence, launches: medians(series), p_value })
+        Some(Known {
+            candidate,
+            measured_as,
+            evidence,
+            launches: series.launch_medians().into_iter().collect(),
+            p_value,
+        })
     };
     pairs.iter().filter_map(one).collect()
-}
-
-/// The median seconds of each launch.
-fn medians(series: &Series) -> BTreeMap<u32, f64> {
-    let mut launches: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for timing in &series.timings {
-        launches.entry(timing.launch).or_default().push(timing.seconds);
-    }
-    launches.into_iter().filter_map(|(launch, mut times)| Some((launch, median(&mut times)?))).collect()
 }
 
 /// The p-value of the two-sided signed-rank test on the median log gains of visits.
@@ -165,13 +162,7 @@ fn point(known: &Known, q_values: &BTreeMap<Candidate, f64>, criteria: Criteria)
 
 /// The mean of a value per launch, with its Student interval.
 fn over_launches(values: &[f64], level: f64) -> Option<Estimate> {
-    let count = values.len() as f64;
-    if values.is_empty() {
-        return None;
-    }
-    let mean = values.iter().sum::<f64>() / count;
-    let spread = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    let reach = (values.len() > 1).then(|| student_quantile(level, count - 1.0) * (spread / count).sqrt());
+    let (mean, reach) = student_interval(values, level)?;
     let (low, high) = (reach.map(|reach| mean - reach), reach.map(|reach| mean + reach));
     Some(Estimate { point: mean, low, high, level, samples: values.len() })
 }

@@ -17,7 +17,7 @@ use crate::table::{Terms, gain};
 use crate::verdict::JudgedCell;
 
 /// The tree of the rules made from these cells. What it says about other assumptions is added later.
-pub(crate) fn tree(cells: &[JudgedCell], built: &Built, terms: &Terms) -> Tree {
+pub(crate) fn tree(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> Tree {
     let table = &built.table;
     let of_collective = cells.chunk_by(|a, b| a.cell.collective == b.cell.collective);
     let log_regrets = || built.log_regrets.values();
@@ -34,7 +34,7 @@ pub(crate) fn tree(cells: &[JudgedCell], built: &Built, terms: &Terms) -> Tree {
 }
 
 /// Geometric mean over the cells of builtin time over the time under a table, by the measurements at hand.
-pub(crate) fn mean_gain(cells: &[JudgedCell], table: &RuleTable, terms: &Terms) -> f64 {
+pub(crate) fn mean_gain(cells: &[JudgedCell], table: &RuleTable, terms: &Terms<'_>) -> f64 {
     let log_gains = cells.iter().filter_map(|cell| log_gain(cell, served(table, terms.release, cell)));
     (log_gains.sum::<f64>() / cells.len().max(1) as f64).exp()
 }
@@ -43,7 +43,7 @@ fn log_gain(cell: &JudgedCell, choice: Choice) -> Option<f64> {
     if choice.is_builtin() { Some(0.0) } else { gain(cell.judged(Candidate::of(choice))?).map(f64::ln) }
 }
 
-fn branch(cells: &[JudgedCell], built: &Built, terms: &Terms) -> CollectiveBranch {
+fn branch(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> CollectiveBranch {
     let collective = cells[0].cell.collective;
     let builtin = all_builtin();
     let known = built.table.collectives().find(|(other, _)| *other == collective);
@@ -162,7 +162,7 @@ fn why_builtin(cells: &[&JudgedCell]) -> String {
 }
 
 /// Where neighbouring communicator sizes are served differently at the same message size, neighbouring sizes joined.
-fn rank_changes(cells: &[JudgedCell], table: &RuleTable, terms: &Terms) -> Vec<RankChange> {
+fn rank_changes(cells: &[JudgedCell], table: &RuleTable, terms: &Terms<'_>) -> Vec<RankChange> {
     let collective: Collective = cells[0].cell.collective;
     let blocks: Vec<&[JudgedCell]> = cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks).collect();
     let mut changes: Vec<RankChange> = Vec::new();

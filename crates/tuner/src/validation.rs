@@ -21,10 +21,10 @@ use collrules_record::{Candidate, Cell};
 use collrules_rules::Choice;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::cells::{CellTimings, by_cell};
+use crate::cells::CellTimings;
 use crate::error::TunerError;
 use crate::observations::Observations;
-use crate::statistics::{adjust, student_quantile};
+use crate::statistics::{adjust, student_interval, student_quantile};
 use noise::Noise;
 
 /// What is known of a cell before it is compared.
@@ -48,7 +48,7 @@ pub fn compare(
     criteria: Criteria,
     known: impl Fn(Cell) -> Known,
 ) -> Result<Round, TunerError> {
-    let timings = by_cell(observations.points()?, observations.ends());
+    let timings = observations.cells()?;
     let failed = timings.iter().flat_map(failures).collect();
     let sides: Vec<Sides> = timings.iter().filter_map(Sides::of).collect();
     let gains: Vec<Gains> = sides.iter().map(Sides::gains).collect();
@@ -94,14 +94,10 @@ fn overall(gains: &[Gains], criteria: Criteria) -> Option<Estimate> {
 
 /// The geometric mean of values given by their logarithms, with Student's interval from their own variance.
 fn of_launches(logs: &[f64], criteria: Criteria) -> Estimate {
-    let count = logs.len() as f64;
-    let mean = logs.iter().sum::<f64>() / count;
-    if logs.len() < 2 {
-        return bare(mean.exp(), criteria, logs.len());
+    match student_interval(logs, criteria.level) {
+        Some((mean, Some(reach))) => around(mean, reach, criteria, logs.len()),
+        other => bare(other.map_or(1.0, |(mean, _)| mean.exp()), criteria, logs.len()),
     }
-    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
-    let reach = student_quantile(criteria.level, count - 1.0) * (squares / (count - 1.0) / count).sqrt();
-    around(mean, reach, criteria, logs.len())
 }
 
 /// Cells that further pairs might show to be slower: the file rules them, they are not decided, and the interval of the

@@ -13,7 +13,7 @@ use crate::bars::{Bar, bar};
 use crate::cells::CellTimings;
 use crate::evidence::{Basis, Evidence, LEAST_VISITS, weigh};
 use crate::launches::widen;
-use crate::pool::{Belief, pool};
+use crate::neighbours::{Belief, beliefs};
 use crate::statistics::adjust;
 
 /// A reading of the clock is off by up to a step at either end of a call.
@@ -34,8 +34,8 @@ pub(crate) enum Shortfall {
     NotTimedInEveryLaunch,
     /// Single calls, and too few of them for a test.
     FewVisits,
-    /// No test is possible, and it is too likely to be slower in another launch.
-    Risky,
+    /// No test is possible, and single values together with their neighbours' gain too little to do without.
+    Doubtful,
     /// The test or the interval allows that there is no gain.
     NotSignificant,
     /// In one of the launches it is not faster.
@@ -50,6 +50,8 @@ pub(crate) struct JudgedPoint {
     pub(crate) finding: PointFinding,
     pub(crate) shortfall: Option<Shortfall>,
     pub(crate) basis: Basis,
+    /// The gain that neighbours leave of its own; missing where there is no gain.
+    pub(crate) cautious: Option<f64>,
     /// What forbids to choose it, however fast it is.
     pub(crate) bar: Option<Bar>,
 }
@@ -79,7 +81,7 @@ pub(crate) fn judge(
     widen(&places, &mut evidence);
     let p_values: Vec<f64> = evidence.iter().flatten().filter_map(|evidence| evidence.p_value).collect();
     let mut q_values = adjust(&p_values).into_iter();
-    let beliefs = pool(&places, &evidence, statistic);
+    let beliefs = beliefs(&places, &evidence, statistic);
     let mut evidence = evidence.into_iter().zip(beliefs);
     let mut judged = Vec::with_capacity(cells.len());
     for block in cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
@@ -94,8 +96,9 @@ pub(crate) fn judge(
                     .entry(evidence.candidate)
                     .or_insert_with(|| bar(release, collective, ranks, evidence.candidate, &failed, assumptions));
                 let shortfall = shortfall(&evidence, q_value, belief, bar.as_ref(), statistic, criteria);
-                let (finding, basis) = evidence.into_finding(q_value, belief, statistic);
-                JudgedPoint { finding, shortfall, basis, bar: bar.clone() }
+                let (finding, basis) = evidence.into_finding(q_value, belief);
+                let cautious = belief.map(|belief| belief.cautious);
+                JudgedPoint { finding, shortfall, basis, cautious, bar: bar.clone() }
             };
             let (evidence, beliefs) = evidence.next().unwrap_or_default();
             let points = evidence.into_iter().zip(beliefs).map(&mut judge_point).collect();
@@ -109,12 +112,10 @@ pub(crate) fn judge(
 }
 
 impl Evidence {
-    fn into_finding(self, q_value: Option<f64>, belief: Option<Belief>, statistic: Statistic) -> (PointFinding, Basis) {
+    fn into_finding(self, q_value: Option<f64>, belief: Option<Belief>) -> (PointFinding, Basis) {
         let Self { candidate, time, gain, p_value, basis } = self;
-        let expected = belief.map(|belief| belief.gain);
-        let untested = p_value.is_none() && statistic.is_summary();
-        let risk = belief.filter(|_| untested).map(|belief| belief.risk);
-        (PointFinding { candidate, time, gain, expected, risk, p_value, q_value }, basis)
+        let expected = belief.map(|belief| belief.expected);
+        (PointFinding { candidate, time, gain, expected, p_value, q_value }, basis)
     }
 }
 
@@ -122,8 +123,8 @@ impl Evidence {
 ///
 /// It has to be timed in every launch in which the builtin was: a launch without it might have spoken against it.
 /// With a test: q within the error rate, the gain at the threshold, its interval above 1, some gain in every launch. A
-/// table of averages without enough launches for a test can convince by what its neighbours and the known noise make of
-/// it, and by some gain in each of its launches; single calls, which scatter far more, cannot.
+/// table of averages without enough launches for a test can convince by a large gain that its neighbours share, and by
+/// some gain in each of its launches; single calls, which scatter far more, cannot.
 fn shortfall(
     evidence: &Evidence,
     q_value: Option<f64>,
@@ -149,9 +150,8 @@ fn shortfall(
     match (q_value, statistic) {
         (None, Statistic::RankMaximum) => return Some(Shortfall::FewVisits),
         (None, Statistic::RankAverage | Statistic::SlowestRankSummary) => {
-            let convincing = |belief: Belief| belief.risk <= criteria.risk() && belief.gain >= 1.0 + criteria.min_gain;
-            if !belief.is_some_and(convincing) {
-                return Some(Shortfall::Risky);
+            if !belief.is_some_and(|belief| belief.cautious >= 1.0 + criteria.untested_gain) {
+                return Some(Shortfall::Doubtful);
             }
             if least_launch_gain.is_none_or(|least| least <= 1.0) {
                 return Some(Shortfall::NotInEveryLaunch);
@@ -187,6 +187,32 @@ pub(crate) fn decide(block: &mut [JudgedCell], criteria: Criteria) {
             None => Verdict::Keep { why: cell.why_kept(criteria) },
         };
     }
+}
+
+/// The same cells judged under other assumptions: nothing is measured or tested again, since a bar is the last thing that
+/// is asked for.
+pub(crate) fn judged_under(
+    cells: &[JudgedCell],
+    release: Release,
+    criteria: Criteria,
+    assumptions: Assumptions,
+) -> Vec<JudgedCell> {
+    let mut cells = cells.to_vec();
+    for block in cells.chunk_by_mut(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
+        let failures = block.iter().flat_map(|cell| &cell.disqualified).map(|(candidate, _)| *candidate);
+        let failed: BTreeSet<Candidate> = failures.collect();
+        for cell in block.iter_mut() {
+            for point in &mut cell.points {
+                let (collective, ranks) = (cell.cell.collective, cell.cell.ranks);
+                point.bar = bar(release, collective, ranks, point.finding.candidate, &failed, assumptions);
+                if matches!(point.shortfall, None | Some(Shortfall::Barred(_))) {
+                    point.shortfall = point.bar.clone().map(Shortfall::Barred);
+                }
+            }
+        }
+        decide(block, criteria);
+    }
+    cells
 }
 
 /// Decides again as if nothing were barred but what failed. Cells are ordered by collective and communicator size.
@@ -263,12 +289,12 @@ impl JudgedCell {
             Some(Shortfall::Unresolved) => "faster by less than the clock can tell".to_owned(),
             Some(Shortfall::NotTimedInEveryLaunch) => "not timed in every launch".to_owned(),
             Some(Shortfall::FewVisits) => format!("timed in fewer than {LEAST_VISITS} visits"),
-            Some(Shortfall::Risky) => {
-                format!("slower in another launch with a probability above {:.3}", criteria.risk())
+            Some(Shortfall::Doubtful) => {
+                format!("faster by less than {} together with neighbouring sizes", percent(criteria.untested_gain))
             }
             Some(Shortfall::NotSignificant) => "not significant".to_owned(),
             Some(Shortfall::NotInEveryLaunch) => "not faster in every launch".to_owned(),
-            Some(Shortfall::Barred(_)) => "what is faster must not be chosen".to_owned(),
+            Some(Shortfall::Barred(bar)) => format!("what is faster must not be chosen: {bar}"),
         }
     }
 }
@@ -287,7 +313,7 @@ impl Shortfall {
             Self::Unresolved => 3,
             Self::NotTimedInEveryLaunch => 4,
             Self::FewVisits => 5,
-            Self::Risky => 6,
+            Self::Doubtful => 6,
             Self::NotSignificant => 7,
             Self::NotInEveryLaunch => 8,
             Self::Barred(_) => 9,

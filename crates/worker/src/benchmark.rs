@@ -8,11 +8,13 @@ use collrules_rules::Collective;
 use collrules_runner::wire::Event;
 use mpi::topology::SimpleCommunicator;
 
+use crate::communicators;
 use crate::control::Control;
+use crate::error::WorkerError;
 use crate::ffi::{self, Tools};
 use crate::operation::Operation;
+use crate::report::{emit, report};
 use crate::switch::Switch;
-use crate::{WorkerError, communicators, emit, report};
 
 /// Times every length and reports a line for each.
 pub(crate) fn run(control: &Control, tools: &Tools, benchmark: &Benchmark) -> Result<(), WorkerError> {

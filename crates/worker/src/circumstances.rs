@@ -8,9 +8,10 @@ use collrules_runner::circumstances::{COMPONENTS, Circumstances, PRIORITY, RULES
 use collrules_runner::wire::Event;
 
 use crate::control::Control;
+use crate::error::WorkerError;
 use crate::ffi::{Tools, ToolsError};
+use crate::report::report;
 use crate::switch::variable;
-use crate::{WorkerError, report};
 
 /// Reports what every rank finds.
 pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {

@@ -3,17 +3,17 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::plan::Plan;
 use collrules_record::units::Ranks;
 use collrules_record::{Candidate, Cell, Component, Layout};
 use collrules_rules::Collective;
+use collrules_runner::launch::{LaunchKind, LaunchPlan};
 use collrules_runner::schedule::MOST_COMMUNICATORS;
 use mpi::Rank;
 use mpi::topology::{Communicator, SimpleCommunicator};
 use mpi::traits::Group;
 
-use crate::WorkerError;
 use crate::control::Control;
+use crate::error::WorkerError;
 use crate::ffi::{self, Tools};
 use crate::switch::Switch;
 
@@ -78,7 +78,7 @@ pub(crate) struct Communicators<'a> {
     control: &'a Control,
     /// Missing where nothing is switched.
     tools: Option<&'a Tools>,
-    plan: &'a Plan,
+    plan: &'a LaunchPlan,
     /// How many are kept per communicator size, unless a single cell needs more.
     most_per_size: usize,
     bases: BTreeMap<Ranks, SimpleCommunicator>,
@@ -97,7 +97,7 @@ struct Kept {
 }
 
 impl<'a> Communicators<'a> {
-    pub(crate) fn new(control: &'a Control, tools: Option<&'a Tools>, plan: &'a Plan) -> Self {
+    pub(crate) fn new(control: &'a Control, tools: Option<&'a Tools>, plan: &'a LaunchPlan) -> Self {
         let sizes: BTreeSet<Ranks> = plan.cells.iter().map(|planned| planned.cell.ranks).collect();
         Self {
             control,
@@ -139,7 +139,7 @@ impl<'a> Communicators<'a> {
             kept.remove(&key);
         }
         // Under a rules file there is nothing to switch, and a forced algorithm might beat the rule.
-        let tools = self.tools.filter(|_| self.plan.under_rule.is_none());
+        let tools = self.tools.filter(|_| self.plan.kind == LaunchKind::Together);
         let switch = tools.map(|tools| Switch::new(tools, cell.collective)).transpose()?;
         let blocking = self.plan.placement.without(cell.collective, cell.ranks);
         for candidate in missing {

@@ -7,6 +7,8 @@
 //! |---|---|
 //! | `ffi` | the raw MPI calls whose return codes matter, and `MPI_T`; the only unsafe code of collrules |
 //! | `faults` | failing on purpose, for tests of what happens then |
+//! | `error` | what can end the worker early |
+//! | `report` | events, on the standard output of rank 0 |
 //! | `control` | commands and answers between rank 0 and the others, asleep while waiting |
 //! | `clock` | a clock that all ranks share |
 //! | `sync` | bringing ranks together before every timed call |
@@ -27,12 +29,14 @@ mod circumstances;
 mod clock;
 mod communicators;
 mod control;
+mod error;
 mod faults;
 mod ffi;
 mod harness;
 mod measure;
 mod operation;
 mod probe;
+mod report;
 mod survey;
 mod switch;
 mod sync;
@@ -45,40 +49,17 @@ use std::os::unix::process::parent_id;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use collrules_runner::wire::{CONTROLLER, Event, Job, MARK, PROTOCOL, Task};
+use collrules_runner::launch::LaunchKind;
+use collrules_runner::wire::{CONTROLLER, Event, Job, PROTOCOL, Task};
 use mpi::topology::Communicator;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::control::Control;
+use crate::error::WorkerError;
 use crate::faults::Faults;
 use crate::ffi::Tools;
-
-/// What can end the worker early; the text goes to the controller.
-#[derive(Debug, thiserror::Error)]
-enum WorkerError {
-    #[error("{0}")]
-    Tools(#[from] ffi::ToolsError),
-    #[error("{0}")]
-    Operation(#[from] operation::Unsupported),
-    #[error("{candidate} failed with MPI error class {class} while it was timed ({cell}), after its check had passed")]
-    TimedCallFailed { candidate: String, cell: String, class: i32 },
-    #[error("a communicator cannot be duplicated without some components (MPI error class {0})")]
-    NoDuplicate(ffi::ErrorClass),
-    #[error(
-        "what calls send cannot be counted: this Open MPI has no monitoring layer, or its settings leave it out \
-         (pml_monitoring of the point-to-point framework)"
-    )]
-    NotMonitored,
-    #[error("what calls send cannot be counted among {ranks} ranks, only up to {most}")]
-    TooManyToCount { ranks: u32, most: usize },
-    #[error("{candidate} did not work in {cell} ({what})")]
-    CountedCallFailed { candidate: String, cell: String, what: String },
-    #[error("the MPI library is not Open MPI; it calls itself `{0}`")]
-    NotOpenMpi(String),
-    #[error("the job has {has} ranks, and a communicator of {wants} is wanted")]
-    TooFewRanks { has: u32, wants: u32 },
-}
+use crate::report::{emit, report};
 
 /// The program. Ends with failure only where MPI cannot be started; other errors are told to the controller.
 pub fn run() -> ExitCode {
@@ -97,7 +78,7 @@ pub fn run() -> ExitCode {
     };
     let world = universe.world();
     let control = Control::new(world.duplicate());
-    let job = control.broadcast(control.is_root().then(receive_job));
+    let job = control.broadcast(control.is_root().then(|| receive_job(control.ranks())));
     if let Some(Job { task, layout, .. }) = job {
         let control = communicators::laid_out(control, layout);
         match run_task(&control, task, &faults) {
@@ -115,7 +96,7 @@ pub fn run() -> ExitCode {
 fn run_task(control: &Control, task: Task, faults: &Faults) -> Result<(), WorkerError> {
     let way = if matches!(task, Task::Trial(_)) { measure::Way::Trial } else { measure::Way::Timed };
     if let Task::Measure(plan) | Task::Trial(plan) = &task
-        && plan.deployment.is_some()
+        && matches!(plan.kind, LaunchKind::Deployed { .. })
     {
         // Programs of users don't open MPI_T either.
         return measure::run(control, None, plan, faults, way);
@@ -133,25 +114,39 @@ fn run_task(control: &Control, task: Task, faults: &Faults) -> Result<(), Worker
 }
 
 /// The job that the controller sends to rank 0; none, and a report of why, where it makes no sense.
-fn receive_job() -> Option<Job> {
+fn receive_job(ranks: u32) -> Option<Job> {
     let mut line = String::new();
-    let job = io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string()).and_then(|_| {
-        let job: Job = serde_json::from_str(&line).map_err(|error| error.to_string())?;
+    let job = io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string()).and_then(|read| {
+        if read == 0 {
+            return Err(format!("standard input ended before a task came ({})", loaded_library(ranks)));
+        }
+        let job: Job = serde_json::from_str(&line).map_err(|error| format!("the task cannot be read: {error}"))?;
         if job.protocol == PROTOCOL {
             Ok(job)
         } else {
             Err(format!("the job is in protocol {}, this worker speaks {PROTOCOL}", job.protocol))
         }
     });
-    match job {
-        Ok(job) => Some(job),
-        Err(why) => {
-            emit(&Event::Failed {
-                why: format!("no job could be read from standard input ({why}); this program is started by collrules"),
-            });
-            None
-        }
-    }
+    job.map_err(|why| {
+        emit(&Event::Failed { why: format!("{why}; this program is started by collrules") });
+    })
+    .ok()
+}
+
+/// The MPI library of this process. Under the mpirun of another one, ranks don't find each other: each is alone, takes
+/// itself for rank 0, and all but one have nothing to read.
+fn loaded_library(ranks: u32) -> String {
+    let name = mpi::environment::library_version().unwrap_or_default();
+    let name = name.split(',').next().unwrap_or_default().trim_end_matches(['\0', '\n', ' ']).to_owned();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    // proc(5): the sixth field is the file.
+    let mut files = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
+    let file = files.find(|file| file.rsplit('/').next().is_some_and(|name| name.starts_with("libmpi.so")));
+    format!(
+        "the worker loaded {name} from {} and is one of {ranks} ranks; where mpirun belongs to another Open MPI, build \
+         collrules-worker against that one",
+        file.unwrap_or("an unknown file"),
+    )
 }
 
 /// Ends the job when the controller is gone, which closes its end of rank 0's standard input: nobody would ever read the
@@ -202,20 +197,4 @@ fn leave_with_launcher() {
 fn parent_of(process: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-}
-
-/// Reports an event if this is rank 0.
-fn report(control: &Control, event: &Event) {
-    if control.is_root() {
-        emit(event);
-    }
-}
-
-/// Writes an event line. Errors are left to `leave_with_controller`: they mean that nobody listens.
-fn emit(event: &Event) {
-    let mut out = io::stdout().lock();
-    if let Ok(text) = serde_json::to_string(event) {
-        let _ = writeln!(out, "{MARK}{text}");
-        let _ = out.flush();
-    }
 }

@@ -3,15 +3,15 @@
 //! Rank 0 runs the engine; for each of its steps it sends a command, which all ranks carry out together.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 
 use collrules_record::clock::{ClockCheck, ClockFact, Harness, LaunchEnd, SyncMethod};
 use collrules_record::units::{Ranks, Seconds};
-use collrules_record::{Candidate, Cell, Plan};
+use collrules_record::{Candidate, Cell};
 use collrules_runner::engine::{self, Executor, Opened};
+use collrules_runner::launch::LaunchPlan;
 use collrules_runner::schedule::Visit;
 use collrules_runner::trial;
-use collrules_runner::wire::{Event, Timing};
+use collrules_runner::wire::{Event, RankTimes};
 use mpi::collective::{CommunicatorCollectives, Root, SystemOperation};
 use mpi::topology::Communicator;
 use rand::SeedableRng;
@@ -23,13 +23,14 @@ use crate::clock::hierarchy::CommonClock;
 use crate::clock::{now, seconds};
 use crate::communicators::Communicators;
 use crate::control::Control;
+use crate::error::WorkerError;
 use crate::faults::{Faults, Phase};
 use crate::ffi::Tools;
 use crate::harness;
 use crate::operation::Operation;
+use crate::report::emit;
 use crate::sync::{Lateness, Synchroniser, dissemination_barrier};
 use crate::turns::{Turn, turns};
-use crate::{WorkerError, emit};
 
 /// A check of a cell that took so many seconds is about as long as a round of its calls.
 const LONG_CHECK: f64 = 1.0;
@@ -68,7 +69,7 @@ pub(crate) enum Way {
 pub(crate) fn run(
     control: &Control,
     tools: Option<&Tools>,
-    plan: &Plan,
+    plan: &LaunchPlan,
     faults: &Faults,
     way: Way,
 ) -> Result<(), WorkerError> {
@@ -162,7 +163,7 @@ impl Executor for RootRank<'_> {
         self.member.open(cell, checking)
     }
 
-    fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<Timing>>, WorkerError> {
+    fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, WorkerError> {
         if self.member.synchroniser.is_round_time() && self.member.clock.unchecked() > CHECK_INTERVAL {
             self.check_clock();
         }
@@ -190,7 +191,7 @@ struct Counts {
 
 /// What every rank does. Ranks outside the cell return at once, with empty results; only rank 0's are used.
 struct Member<'a> {
-    plan: &'a Plan,
+    plan: &'a LaunchPlan,
     control: &'a Control,
     rank: u32,
     communicators: Communicators<'a>,
@@ -249,7 +250,7 @@ impl Member<'_> {
         Ok(Opened { failed, round_cost })
     }
 
-    fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<Timing>>, WorkerError> {
+    fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, WorkerError> {
         let planned = &self.plan.cells[visit.cell];
         let cell = planned.cell;
         if self.rank >= cell.ranks.0 {
@@ -310,7 +311,7 @@ impl Member<'_> {
     }
 
     /// Maximum, minimum and mean over ranks, on rank 0.
-    fn reduced(&self, cell: Cell, mine: &[f64]) -> Vec<Timing> {
+    fn reduced(&self, cell: Cell, mine: &[f64]) -> Vec<RankTimes> {
         let root = self.communicators.base(cell).process_at_rank(0);
         if self.rank != 0 {
             for operation in [SystemOperation::max(), SystemOperation::min(), SystemOperation::sum()] {
@@ -367,11 +368,5 @@ impl Counts {
         self.missed += other.missed;
         self.repeated += other.repeated;
         self.given_up += other.given_up;
-    }
-}
-
-impl From<Infallible> for WorkerError {
-    fn from(never: Infallible) -> Self {
-        match never {}
     }
 }

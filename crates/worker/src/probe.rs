@@ -5,13 +5,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::Component;
-use collrules_runner::wire::{Call, Event, Outcome};
+use collrules_runner::wire::{Call, CallEnd, Event};
 
 use crate::control::Control;
+use crate::error::WorkerError;
 use crate::ffi::Tools;
 use crate::operation::Operation;
+use crate::report::report;
 use crate::switch::variable;
-use crate::{WorkerError, communicators, ffi, report};
+use crate::{communicators, ffi};
 
 /// Makes each call once and reports how it ended on all its ranks.
 pub(crate) fn run(control: &Control, calls: &[Call]) -> Result<(), WorkerError> {
@@ -76,12 +78,12 @@ pub(crate) fn serving(
     Ok(())
 }
 
-fn outcome(all: &[Result<bool, ffi::ErrorClass>]) -> Outcome {
+fn outcome(all: &[Result<bool, ffi::ErrorClass>]) -> CallEnd {
     let class = all.iter().filter_map(|one| one.err()).max();
     match class {
-        None if all.iter().all(|one| *one == Ok(true)) => Outcome::Right,
-        None => Outcome::Wrong,
-        Some(class) if all.iter().all(Result::is_err) => Outcome::Refused(class),
-        Some(class) => Outcome::Mixed(class),
+        None if all.iter().all(|one| *one == Ok(true)) => CallEnd::Right,
+        None => CallEnd::Wrong,
+        Some(class) if all.iter().all(Result::is_err) => CallEnd::Refused(class),
+        Some(class) => CallEnd::Mixed(class),
     }
 }

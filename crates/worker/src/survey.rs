@@ -11,9 +11,10 @@ use collrules_rules::{Collective, Version};
 use collrules_runner::wire::{Event, PROTOCOL};
 
 use crate::control::Control;
+use crate::error::WorkerError;
 use crate::ffi::{Tools, ToolsError};
+use crate::report::report;
 use crate::switch::variable;
-use crate::{WorkerError, report};
 
 /// Reports the survey.
 pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {

@@ -45,16 +45,18 @@ impl<'a> Switch<'a> {
     /// communicator.
     pub(crate) fn with<T>(&self, candidate: Candidate, make: impl FnOnce() -> T) -> Result<T, ToolsError> {
         self.reset()?;
-        if let Candidate::Tuned(choice) = candidate {
-            self.set(&[ALGORITHM], u64::from(choice.algorithm))?;
-            self.set(&[SEGSIZE], choice.segsize)?;
-            // Which of the two counts depends on the collective; a rule line has but one.
-            self.set(&[TREE_FANOUT, CHAIN_FANOUT], u64::from(choice.faninout))?;
-            self.set(&[MAX_REQUESTS], u64::from(choice.max_requests))?;
-        }
-        let made = make();
+        let made = self.set_all(candidate).map(|()| make());
         self.reset()?;
-        Ok(made)
+        made
+    }
+
+    fn set_all(&self, candidate: Candidate) -> Result<(), ToolsError> {
+        let Candidate::Tuned(choice) = candidate else { return Ok(()) };
+        self.set(&[ALGORITHM], u64::from(choice.algorithm))?;
+        self.set(&[SEGSIZE], choice.segsize)?;
+        // Which of the two counts depends on the collective; a rule line has but one.
+        self.set(&[TREE_FANOUT, CHAIN_FANOUT], u64::from(choice.faninout))?;
+        self.set(&[MAX_REQUESTS], u64::from(choice.max_requests))
     }
 
     /// Sets those of the parameters that the collective has. A value other than 0 needs at least one of them.

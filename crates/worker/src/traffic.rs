@@ -5,19 +5,20 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::Plan;
 use collrules_rules::Collective;
+use collrules_runner::launch::LaunchPlan;
 use collrules_runner::wire::{Event, Sent};
 
 use crate::communicators::Communicators;
 use crate::control::Control;
+use crate::error::WorkerError;
 use crate::ffi::{Tools, counter};
 use crate::operation::Operation;
+use crate::report::report;
 use crate::sync::dissemination_barrier;
-use crate::{WorkerError, report};
 
 /// Calls each point of the plan once, with checked data, and reports what every rank sent meanwhile.
-pub(crate) fn run(control: &Control, tools: &Tools, plan: &Plan) -> Result<(), WorkerError> {
+pub(crate) fn run(control: &Control, tools: &Tools, plan: &LaunchPlan) -> Result<(), WorkerError> {
     // The messages that brought the plan here went through the layer, if there is one.
     let fed = control.gather(control.ranks(), counter::is_fed());
     if control.is_root() && fed.contains(&false) {
@@ -32,7 +33,11 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &Plan) -> Result<(), W
         if control.rank() >= cell.ranks.0 {
             continue;
         }
-        communicators.prepare(cell, &planned.candidates)?;
+        // What Open MPI cannot be asked for by MPI_T is found out by all members alike.
+        if let Err(error) = communicators.prepare(cell, &planned.candidates) {
+            report(control, &Event::Uncounted { cell: place, why: error.to_string() });
+            continue;
+        }
         let base = communicators.base(cell);
         let mut operation = Operation::new(cell, base)?;
         for (index, candidate) in planned.candidates.iter().enumerate() {
@@ -47,13 +52,19 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &Plan) -> Result<(), W
                 operation.checked_call(comm, (place as u64) << 32 | index as u64)
             };
             let after = counter::sent(control.ranks());
-            if result != Ok(true) {
-                let what = result.map_or_else(|class| format!("MPI error class {class}"), |_| "wrong data".to_owned());
-                let (candidate, cell) = (candidate.to_string(), cell.to_string());
-                return Err(WorkerError::CountedCallFailed { candidate, cell, what });
-            }
-            let ranks = control.gather(cell.ranks.0, difference(&before, &after));
-            report(control, &Event::Sent { cell: place, candidate: index, ranks });
+            let sent = match result {
+                Ok(true) => Ok(difference(&before, &after)),
+                Ok(false) => Err(format!("{candidate} gave wrong data")),
+                Err(class) => Err(format!("{candidate} failed with MPI error class {class}")),
+            };
+            let all: Result<Vec<_>, String> = control.gather(cell.ranks.0, sent).into_iter().collect();
+            report(
+                control,
+                &match all {
+                    Ok(ranks) => Event::Sent { cell: place, candidate: index, ranks },
+                    Err(why) => Event::Uncounted { cell: place, why },
+                },
+            );
         }
     }
     Ok(())

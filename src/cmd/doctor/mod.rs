@@ -10,14 +10,16 @@ use collrules_record::units::Bytes;
 use collrules_record::{Cell, Placement, Survey};
 use collrules_rules::{Collective, Release};
 use collrules_runner::grid::{MEASURABLE, known_release};
-use collrules_runner::mpi::{Launcher, MpiBackend};
+use collrules_runner::mpi::MpiBackend;
 use collrules_runner::{Backend, serving};
 
+use collrules_workflow::start;
+
 use self::finding::{Finding, State};
-use super::start;
 use crate::args::doctor::Doctor;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::screen;
 
 pub(crate) fn run(args: &Doctor) -> Result<Exit, Failure> {
@@ -36,7 +38,7 @@ fn examine(args: &Doctor) -> Vec<Finding> {
     let mut findings = vec![local::user()];
     findings.extend(local::allocation());
     findings.push(local::load());
-    let launcher = match Launcher::find(&start::wishes(&args.launch)) {
+    let launcher = match start::launcher(&args.launch.real(), &interrupt::flag()) {
         Ok(launcher) => launcher,
         Err(error) => {
             findings.push(Finding::problem("launcher", error.to_string()));

@@ -71,30 +71,24 @@ pub enum RunDirError {
         /// The samples file.
         path: PathBuf,
     },
-    /// It lacks what a resumed campaign has to know.
+    /// Journal and samples tell of different launches.
     #[error(
-        "{} has samples but no launches.jsonl, so that nobody can tell what is left to measure; \
-         measure into a new directory with --out",
+        "{} cannot be resumed: launches.jsonl and samples.csv do not belong together, since {why}. Put back the file that \
+         was changed, or measure into a new directory with --out. `collrules analyze` takes the samples that are there",
         path.display()
     )]
-    NotResumable {
+    Unaccounted {
         /// The directory.
         path: PathBuf,
+        /// What is missing, in a clause.
+        why: String,
     },
-    /// The manifest does not say what it should.
-    #[error("{} is damaged or no manifest: {cause}", path.display())]
-    BadManifest {
+    /// A file does not say what it should.
+    #[error("{} is damaged, or no such file of collrules: {cause}", path.display())]
+    Damaged {
         /// The file.
         path: PathBuf,
         /// What is wrong, and where.
-        cause: String,
-    },
-    /// The samples file does not begin as it should.
-    #[error("{} is damaged or no samples file: {cause}", path.display())]
-    BadSamples {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
         cause: String,
     },
     /// Another version of collrules wrote it, in a way that this one would misread.

@@ -1,15 +1,22 @@
 //! The journal of launches: what the samples do not say, and a resumed campaign has to know.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::error::{self, RunDirError};
 use super::samples::whole_lines;
 use crate::cell::Cell;
-use crate::manifest::{FORMAT, FormatVersion};
+use crate::manifest::FormatVersion;
+
+/// The format of the journal that this version writes.
+const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+
+/// In the lines that begin and end a launch: how many bytes of samples there were.
+const SAMPLES_BYTES: &str = "samples_bytes";
 
 /// A line of the journal, in the order in which things happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,7 +58,80 @@ pub enum Entry {
     },
 }
 
-/// Reads and appends to a journal.
+/// An entry, and the length of the samples file when it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct JournalLine {
+    pub(super) entry: Entry,
+    /// In entries that begin or end a launch, from format 1.1 on.
+    pub(super) samples_bytes: Option<u64>,
+}
+
+impl JournalLine {
+    /// The launch that it begins.
+    pub(super) fn begun(&self) -> Option<u32> {
+        match self.entry {
+            Entry::Begun { launch, .. } => Some(launch),
+            _ => None,
+        }
+    }
+
+    /// The launch that it is about.
+    pub(super) fn launch(&self) -> Option<u32> {
+        match self.entry {
+            Entry::Format(_) => None,
+            Entry::Begun { launch, .. }
+            | Entry::Finished { launch, .. }
+            | Entry::Spent { launch, .. }
+            | Entry::Ended { launch, .. } => Some(launch),
+        }
+    }
+
+    fn read(line: &[u8]) -> serde_json::Result<Self> {
+        let value: Value = serde_json::from_slice(line)?;
+        let fields = value.as_object().and_then(|entry| entry.values().next());
+        let samples_bytes = fields.and_then(|fields| fields.get(SAMPLES_BYTES)?.as_u64());
+        Ok(Self { entry: serde_json::from_value(value)?, samples_bytes })
+    }
+
+    /// One line of JSON. An older version passes the length over.
+    fn text(entry: &Entry, samples_bytes: u64) -> serde_json::Result<String> {
+        let mut value = serde_json::to_value(entry)?;
+        if let (Entry::Begun { .. } | Entry::Ended { .. }, Some(fields)) =
+            (entry, value.as_object_mut().and_then(|entry| entry.values_mut().next()?.as_object_mut()))
+        {
+            fields.insert(SAMPLES_BYTES.to_owned(), samples_bytes.into());
+        }
+        serde_json::to_string(&value)
+    }
+}
+
+/// What a journal says; nothing where there is none. An unfinished last line is left out.
+pub(super) fn read(path: &Path) -> Result<Option<Vec<JournalLine>>, RunDirError> {
+    match fs::read(path) {
+        Ok(bytes) => lines(path, &bytes[..whole_lines(&bytes)]).map(Some),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(RunDirError::Read { path: path.to_owned(), cause: cause.to_string() }),
+    }
+}
+
+fn lines(path: &Path, bytes: &[u8]) -> Result<Vec<JournalLine>, RunDirError> {
+    let bad = |line: usize, cause: String| RunDirError::Damaged {
+        path: path.to_owned(),
+        cause: format!("line {line}: {cause}"),
+    };
+    let mut lines = Vec::new();
+    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty()) {
+        let line = JournalLine::read(line).map_err(|cause| bad(number + 1, cause.to_string()))?;
+        match (number, &line.entry) {
+            (0, Entry::Format(found)) => error::check_format(path, *found, FORMAT)?,
+            (0, _) => return Err(bad(1, "it lacks the line with the format".to_owned())),
+            _ => lines.push(line),
+        }
+    }
+    Ok(lines)
+}
+
+/// Appends to a journal.
 #[derive(Debug)]
 pub(super) struct Journal {
     file: File,
@@ -60,8 +140,8 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Opens a journal, or begins one, and returns what it says. An unfinished last line is cut off.
-    pub(super) fn open(path: PathBuf) -> Result<(Self, Vec<Entry>), RunDirError> {
+    /// Opens a journal, or begins one. An unfinished last line is cut off.
+    pub(super) fn open(path: PathBuf) -> Result<Self, RunDirError> {
         let failed = |cause: io::Error| RunDirError::Append { path: path.clone(), cause: cause.to_string() };
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(failed)?;
         let mut bytes = Vec::new();
@@ -69,31 +149,17 @@ impl Journal {
         let length = whole_lines(&bytes);
         if length < bytes.len() {
             file.set_len(length as u64).map_err(failed)?;
-            bytes.truncate(length);
-        }
-        let bad = |line: usize, cause: String| RunDirError::BadSamples {
-            path: path.clone(),
-            cause: format!("line {line}: {cause}"),
-        };
-        let mut entries = Vec::new();
-        for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty()) {
-            let entry: Entry = serde_json::from_slice(line).map_err(|cause| bad(number + 1, cause.to_string()))?;
-            match (number, &entry) {
-                (0, Entry::Format(found)) => error::check_format(&path, *found, FORMAT)?,
-                (0, _) => return Err(bad(1, "it lacks the line with the format".to_owned())),
-                _ => entries.push(entry),
-            }
         }
         let mut journal = Self { file, path, length: length as u64 };
         if length == 0 {
-            journal.append(&Entry::Format(FORMAT))?;
+            journal.append(&Entry::Format(FORMAT), 0)?;
         }
-        Ok((journal, entries))
+        Ok(journal)
     }
 
-    /// Adds a line.
-    pub(super) fn append(&mut self, entry: &Entry) -> Result<(), RunDirError> {
-        let added = serde_json::to_string(entry).map_err(io::Error::other).and_then(|line| {
+    /// Adds a line, where the samples file has so many bytes.
+    pub(super) fn append(&mut self, entry: &Entry, samples_bytes: u64) -> Result<(), RunDirError> {
+        let added = JournalLine::text(entry, samples_bytes).map_err(io::Error::other).and_then(|line| {
             self.file.write_all((line.clone() + "\n").as_bytes())?;
             Ok(line.len() as u64 + 1)
         });

@@ -1,7 +1,7 @@
 //! What a campaign writes while it measures, held by one process at a time.
 
 use super::error::RunDirError;
-use super::journal::{Entry, Journal};
+use super::journal::{self, Entry, Journal};
 use super::{LAUNCHES, RunDir, SampleWriter};
 use crate::clock::ClockFact;
 use crate::sample::Row;
@@ -17,22 +17,19 @@ pub struct RunLog {
 }
 
 impl RunLog {
-    pub(super) fn open(run: &RunDir) -> Result<Self, RunDirError> {
+    /// Opens what was seen to belong together.
+    pub(super) fn open(run: &RunDir, past_samples: usize) -> Result<Self, RunDirError> {
         // The samples first: they carry the lock.
         let samples = run.appender()?;
-        let past_samples = run.samples()?.rows(&samples.path)?.len();
-        let path = run.file(LAUNCHES);
-        if past_samples > 0 && !path.exists() {
-            return Err(RunDirError::NotResumable { path: run.path().to_owned() });
-        }
-        let journal = Journal::open(path)?.0;
+        let journal = Journal::open(run.file(LAUNCHES))?;
         run.sweep();
         Ok(Self { samples, journal, run: run.clone(), past_samples })
     }
 
     /// What the journal says so far, and the rows there are.
     pub fn past(&self) -> Result<(Vec<Entry>, Vec<Row>), RunDirError> {
-        Ok((Journal::open(self.run.file(LAUNCHES))?.1, self.run.samples()?.rows(&self.samples.path)?))
+        let lines = journal::read(&self.run.file(LAUNCHES))?.unwrap_or_default();
+        Ok((lines.into_iter().map(|line| line.entry).collect(), self.run.samples()?.rows(&self.samples.path)?))
     }
 
     /// How many rows there were when the log was opened.
@@ -52,7 +49,7 @@ impl RunLog {
 
     /// Adds a line to the journal.
     pub fn note(&mut self, entry: &Entry) -> Result<(), RunDirError> {
-        self.journal.append(entry)
+        self.journal.append(entry, self.samples.length)
     }
 
     /// Whether the file system keeps other processes out; some cannot.

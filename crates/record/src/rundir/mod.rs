@@ -1,8 +1,11 @@
 //! The run directory: created once, appended to while measuring, read back, and given its derived files.
 
+mod account;
 mod clock;
 mod error;
 mod journal;
+mod json;
+mod lines;
 mod lock;
 mod log;
 mod samples;
@@ -14,17 +17,14 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
-use crate::import::{self, Import, ImportManifest, ImportReport, Imported};
-use crate::manifest::{self, FormatVersion, Manifest};
-use crate::validation::{self, Validation};
+use crate::manifest::Manifest;
 
 pub use error::RunDirError;
 pub use journal::Entry;
+pub use json::read_findings;
 pub use lock::Held;
 pub use log::RunLog;
-pub use samples::{SampleWriter, SamplesText};
+pub use samples::{SampleWriter, SamplesText, check_head, samples_text};
 
 /// Where the numbers come from.
 pub const MANIFEST: &str = "manifest.json";
@@ -126,43 +126,6 @@ impl RunDir {
         Ok(run)
     }
 
-    /// Makes the directory of an import, whole. Refuses what [`Self::create`] refuses.
-    pub fn create_imported(
-        path: impl Into<PathBuf>,
-        manifest: &ImportManifest,
-        import: &Import,
-    ) -> Result<Self, RunDirError> {
-        let run = Self::prepare_derived(path)?;
-        let failed =
-            |name: &str, cause: io::Error| RunDirError::Write { path: run.file(name), cause: cause_of(&cause) };
-        let json = |name: &str, text: serde_json::Result<String>| text.map_err(|error| failed(name, error.into()));
-        let samples = samples::of_timed(import.timings.iter().map(Imported::to_row));
-        let samples = samples.map_err(|cause| failed(SAMPLES, cause))?;
-        let report = json(IMPORT, serde_json::to_string_pretty(&ImportReport::new(import)))? + "\n";
-        let manifest = json(MANIFEST, serde_json::to_string_pretty(manifest))? + "\n";
-        // The manifest last: what has one is complete.
-        run.write(SAMPLES, &samples)?;
-        run.write(IMPORT, &report)?;
-        run.write(MANIFEST, &manifest)?;
-        Ok(run)
-    }
-
-    /// The manifest and the report of an import, if this is one.
-    pub fn imported(&self) -> Result<Option<(ImportManifest, ImportReport)>, RunDirError> {
-        let Some(text) = self.manifest_text(true)? else { return Ok(None) };
-        let damaged = |name: &str, cause: serde_json::Error| RunDirError::BadManifest {
-            path: self.file(name),
-            cause: cause.to_string(),
-        };
-        let manifest = serde_json::from_str(&text).map_err(|cause| damaged(MANIFEST, cause))?;
-        let path = self.file(IMPORT);
-        let text = fs::read_to_string(&path)
-            .map_err(|cause| RunDirError::Read { path: path.clone(), cause: cause_of(&cause) })?;
-        let report: ImportReport = serde_json::from_str(&text).map_err(|cause| damaged(IMPORT, cause))?;
-        error::check_format(&path, report.format, manifest::FORMAT)?;
-        Ok(Some((manifest, report)))
-    }
-
     /// Makes a directory that will hold derived files only. Refuses what [`Self::create`] refuses.
     pub fn prepare_derived(path: impl Into<PathBuf>) -> Result<Self, RunDirError> {
         let run = Self::at(path.into())?;
@@ -201,24 +164,6 @@ impl RunDir {
         if run.path.is_dir() { Ok(run) } else { Err(RunDirError::NotARun { path: run.path }) }
     }
 
-    /// What fresh launches without and with the rules showed; none where nobody looked.
-    pub fn validation(&self) -> Result<Option<Validation>, RunDirError> {
-        let path = self.file(VALIDATION);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(cause) => return Err(RunDirError::Read { path, cause: cause_of(&cause) }),
-        };
-        let bad = |cause: serde_json::Error| RunDirError::BadManifest { path: path.clone(), cause: cause.to_string() };
-        #[derive(Deserialize)]
-        struct Head {
-            format: FormatVersion,
-        }
-        let head: Head = serde_json::from_str(&text).map_err(bad)?;
-        error::check_format(&path, head.format, validation::FORMAT)?;
-        serde_json::from_str(&text).map(Some).map_err(bad)
-    }
-
     fn at(path: PathBuf) -> Result<Self, RunDirError> {
         // Links are not resolved: on a cluster the name that a user gave is more often the same on every node.
         match std::path::absolute(&path) {
@@ -246,31 +191,6 @@ impl RunDir {
         self.path.join(name)
     }
 
-    /// Reads the manifest, of this format or a newer minor one.
-    pub fn manifest(&self) -> Result<Manifest, RunDirError> {
-        let path = self.file(MANIFEST);
-        let text = self.manifest_text(false)?.ok_or_else(|| RunDirError::Imported { path: self.path.clone() })?;
-        serde_json::from_str(&text).map_err(|cause| RunDirError::BadManifest { path, cause: cause.to_string() })
-    }
-
-    /// The text of the manifest if it is of the wanted kind, in this format or a newer minor one.
-    fn manifest_text(&self, imported: bool) -> Result<Option<String>, RunDirError> {
-        #[derive(Deserialize)]
-        struct Head {
-            format: FormatVersion,
-            #[serde(default)]
-            backend: String,
-        }
-        let path = self.file(MANIFEST);
-        let text = fs::read_to_string(&path)
-            .map_err(|cause| RunDirError::Read { path: path.clone(), cause: cause_of(&cause) })?;
-        let bad = |cause: serde_json::Error| RunDirError::BadManifest { path: path.clone(), cause: cause.to_string() };
-        // The format decides whether the rest means what it seems to.
-        let head: Head = serde_json::from_str(&text).map_err(bad)?;
-        error::check_format(&path, head.format, manifest::FORMAT)?;
-        Ok(((head.backend == import::BACKEND) == imported).then_some(text))
-    }
-
     /// Reads the samples, of this format or a newer minor one.
     pub fn samples(&self) -> Result<SamplesText, RunDirError> {
         SamplesText::read(&self.file(SAMPLES))
@@ -281,9 +201,13 @@ impl RunDir {
         SampleWriter::open(self.file(SAMPLES))
     }
 
-    /// Opens what a campaign writes, for this process alone, to begin or to go on. Makes what an interruption kept from
-    /// being made.
+    /// Opens what a campaign writes, for this process alone, to begin or to resume. Makes what an interruption kept from
+    /// being made. Refuses journal and samples that do not belong together, and then changes nothing.
     pub fn log(&self) -> Result<RunLog, RunDirError> {
+        let held = self.hold()?;
+        let past_samples = self.accounted()?;
+        // The next lock is on the same file.
+        drop(held);
         let path = self.file(SAMPLES);
         match File::create_new(&path) {
             Ok(mut samples) => samples.write_all(samples::head().as_bytes()),
@@ -291,7 +215,22 @@ impl RunDir {
             Err(cause) => Err(cause),
         }
         .map_err(|cause| RunDirError::Append { path, cause: cause.to_string() })?;
-        RunLog::open(self)
+        RunLog::open(self, past_samples)
+    }
+
+    /// The number of rows, if journal and samples belong together.
+    fn accounted(&self) -> Result<usize, RunDirError> {
+        let path = self.file(SAMPLES);
+        let samples = SamplesText::read_or_empty(&path)?;
+        let rows = samples.rows(&path)?;
+        let why = match journal::read(&self.file(LAUNCHES))? {
+            Some(journal) => account::disagreement(&journal, &samples.text, &rows, &self.manifest()?.plan),
+            None => (!rows.is_empty()).then(|| format!("{LAUNCHES} is missing")),
+        };
+        match why {
+            Some(why) => Err(RunDirError::Unaccounted { path: self.path.clone(), why }),
+            None => Ok(rows.len()),
+        }
     }
 
     /// Removes temporary files that a killed process left behind. Only for who holds the log.
@@ -356,6 +295,22 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     written.as_file().set_permissions(Permissions::from_mode(before.mode() & 0o7777))?;
     written.persist(&target)?;
     Ok(())
+}
+
+/// Writes a text under a name that a user chose, whole or not at all, in place of what has that name. Pipes and devices
+/// are written to as they are.
+pub fn put(path: &Path, text: &str) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => replace(path, text),
+        Ok(_) => fs::write(path, text),
+        // A link that leads nowhere keeps leading there.
+        Err(_) if path.is_symlink() => fs::write(path, text),
+        Err(_) => {
+            let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            whole_file(directory, text.as_bytes())?.persist(path)?;
+            Ok(())
+        }
+    }
 }
 
 /// What the names of our temporary files begin with.

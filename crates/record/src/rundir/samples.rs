@@ -5,8 +5,9 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::{self, RunDirError};
-use crate::manifest::{FORMAT, FormatVersion};
-use crate::sample::{COLUMNS, Ended, EndedPoint, Row, TimedRow, WireRow};
+use super::lines::{line_of, line_of_timed, row_of};
+use crate::manifest::FormatVersion;
+use crate::sample::{COLUMNS, FORMAT, Row, TimedRow};
 
 /// The line of the format and the line of the columns.
 pub(super) const HEAD_LINES: usize = 2;
@@ -35,34 +36,47 @@ impl SamplesText {
         Self::of(path, bytes)
     }
 
+    /// The same, where an interruption may have kept the file from being made.
+    pub(super) fn read_or_empty(path: &Path) -> Result<Self, RunDirError> {
+        match fs::read(path) {
+            Ok(bytes) if whole_lines(&bytes) > 0 => Self::of(path, bytes),
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                Err(RunDirError::Read { path: path.to_owned(), cause: cause.to_string() })
+            }
+            _ => Ok(Self { text: head(), torn: false }),
+        }
+    }
+
     /// The rows, in the order in which they were written. `path` is named in errors.
     pub(super) fn rows(&self, path: &Path) -> Result<Vec<Row>, RunDirError> {
-        let body = self.text.split_once('\n').map_or("", |(_, body)| body);
-        let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(body.as_bytes());
-        let bad = |cause: String| RunDirError::BadSamples { path: path.to_owned(), cause };
-        let rows = reader.deserialize().map(|row: Result<WireRow, csv::Error>| {
-            row.map_err(|error| error.to_string()).and_then(Row::try_from).map_err(bad)
-        });
-        rows.collect()
+        let bad = |cause: String| RunDirError::Damaged { path: path.to_owned(), cause };
+        let lines = self.text.lines().skip(HEAD_LINES).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        lines.map(|line| row_of(line).map_err(bad)).collect()
     }
 
     fn of(path: &Path, mut bytes: Vec<u8>) -> Result<Self, RunDirError> {
         let whole = whole_lines(&bytes);
         let torn = whole < bytes.len();
         bytes.truncate(whole);
-        let bad = |cause: &str| RunDirError::BadSamples { path: path.to_owned(), cause: cause.to_owned() };
-        let text = String::from_utf8(bytes).map_err(|_| bad("it is not UTF-8"))?;
-        let mut lines = text.lines();
-        let format = lines.next().and_then(format_of).ok_or_else(|| bad("it lacks the line with the format"))?;
-        error::check_format(path, format, FORMAT)?;
-        // A newer minor may have added columns behind ours.
-        let columns = lines.next().unwrap_or_default();
-        if !columns.split(',').zip(COLUMNS).all(|(found, known)| found == known)
-            || columns.split(',').count() < COLUMNS.len()
-        {
-            return Err(bad("it lacks the line with the columns"));
-        }
+        let text = String::from_utf8(bytes)
+            .map_err(|_| RunDirError::Damaged { path: path.to_owned(), cause: "it is not UTF-8".to_owned() })?;
+        check_head(path, &text)?;
         Ok(Self { text, torn })
+    }
+}
+
+/// Refuses samples that this version would misread: the only check of their format, whoever reads them. `path` is named
+/// in errors.
+pub fn check_head(path: &Path, text: &str) -> Result<(), RunDirError> {
+    let bad = |cause: &str| RunDirError::Damaged { path: path.to_owned(), cause: cause.to_owned() };
+    let mut lines = text.lines();
+    let format = lines.next().and_then(format_of).ok_or_else(|| bad("it lacks the line with the format"))?;
+    error::check_format(path, format, FORMAT)?;
+    // A newer minor may have added columns behind ours.
+    let mut columns = lines.next().unwrap_or_default().split(',');
+    match COLUMNS.into_iter().find(|known| columns.next() != Some(known)) {
+        Some(missing) => Err(bad(&format!("its second line lacks the column {missing}, or has it elsewhere"))),
+        None => Ok(()),
     }
 }
 
@@ -119,11 +133,8 @@ impl SampleWriter {
 
     /// Adds rows, all at once, so that an interruption tears at most the last of them.
     pub fn append(&mut self, rows: &[Row]) -> Result<(), RunDirError> {
-        let added = lines_of(rows).and_then(|lines| {
-            self.file.write_all(&lines)?;
-            self.file.flush()?;
-            Ok(lines.len())
-        });
+        let lines: String = rows.iter().map(line_of).collect();
+        let added = self.file.write_all(lines.as_bytes()).and_then(|()| self.file.flush()).map(|()| lines.len());
         match added {
             Ok(added) => {
                 self.length += added as u64;
@@ -139,35 +150,7 @@ impl SampleWriter {
     }
 }
 
-fn lines_of(rows: &[Row]) -> io::Result<Vec<u8>> {
-    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
-    for row in rows {
-        writer.serialize(WireRow::from(&on_one_line(row)))?;
-    }
-    writer.into_inner().map_err(|error| io::Error::other(error.to_string()))
-}
-
 /// A whole samples file of timings of which some times may be missing.
-pub(super) fn of_timed(rows: impl Iterator<Item = TimedRow>) -> io::Result<String> {
-    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(head().into_bytes());
-    for row in rows {
-        writer.serialize(WireRow::from(&row))?;
-    }
-    let bytes = writer.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
-    String::from_utf8(bytes).map_err(io::Error::other)
-}
-
-/// The same row without line breaks in its text.
-fn on_one_line(row: &Row) -> Row {
-    let flat = |why: &str| why.replace("\r\n", " ").replace(['\n', '\r'], " ");
-    match row {
-        Row::Sample(sample) => Row::Sample(sample.clone()),
-        Row::Ended(point) => Row::Ended(EndedPoint {
-            ended: match &point.ended {
-                Ended::Disqualified(why) => Ended::Disqualified(flat(why)),
-                Ended::Dropped(why) => Ended::Dropped(flat(why)),
-            },
-            ..point.clone()
-        }),
-    }
+pub fn samples_text(rows: impl Iterator<Item = TimedRow>) -> String {
+    head() + &rows.map(|row| line_of_timed(&row)).collect::<String>()
 }

@@ -17,11 +17,12 @@ use crate::units::{Bytes, Ranks, Seconds};
 
 fn manifest() -> Manifest {
     Manifest {
-        format: manifest::FORMAT,
+        format: crate::manifest::FORMAT,
         collrules: "0.1.0".to_owned(),
         started: "2024-05-01T12:00:00Z".to_owned(),
         backend: "simulation".to_owned(),
         command: vec!["collrules".to_owned(), "tune".to_owned()],
+        request: None,
         launcher: Vec::new(),
         environment: BTreeMap::from([("OMPI_MCA_btl".to_owned(), "self,sm".to_owned())]),
         host: BTreeMap::new(),
@@ -45,7 +46,6 @@ fn manifest() -> Manifest {
             seed: 7,
             separate: Separate::default(),
             skipped: Vec::new(),
-            under_rule: None,
             deployment: None,
             placement: Placement::default(),
         },
@@ -80,7 +80,7 @@ fn new_run() -> (TempDir, RunDir) {
 
 const HEAD: &str = "# collrules samples 1.0\n\
                     launch,visit,round,collective,comm_size,message_bytes,candidate,max_s,min_s,mean_s,ended\n";
-const SAMPLE: &str = "0,2,5,bcast,4,8192,tuned:3/0/8192/0,0.0000125,0.30000000000000004,1.0,\n";
+const SAMPLE: &str = "0,2,5,bcast,4,8192,tuned:3/0/8192/0,0.0000125,0.30000000000000004,1,\n";
 
 #[test]
 fn a_new_run_reads_back() {
@@ -222,10 +222,10 @@ fn directories_without_a_run_are_refused() {
 fn newer_minors_are_read_and_newer_majors_refused() {
     let (_scratch, run) = new_run();
     let text = fs::read_to_string(run.file(MANIFEST)).expect("reads");
-    let with = |format: &str| text.replacen("\"major\": 1,\n    \"minor\": 0", format, 1);
+    let with = |format: &str| text.replacen("\"major\": 1,\n    \"minor\": 1", format, 1);
     let newer = with("\"major\": 1, \"minor\": 9").replacen('{', "{ \"added\": 1,", 1);
     fs::write(run.file(MANIFEST), newer).expect("writes");
-    assert_eq!(run.manifest().expect("reads").format, FormatVersion { major: 1, minor: 9 });
+    assert_eq!(run.manifest().expect("reads").format, crate::manifest::FormatVersion { major: 1, minor: 9 });
     // The format is looked at before the rest, which may be anything.
     fs::write(run.file(MANIFEST), "{ \"format\": { \"major\": 2, \"minor\": 0 }, \"who\": 3 }").expect("writes");
     let error = run.manifest().expect_err("is newer").to_string();
@@ -247,7 +247,7 @@ fn damaged_files_are_named_with_the_cause() {
     assert!(error.contains("manifest.json is damaged") && error.contains("missing field `collrules`"), "{error}");
     for bad in ["", "# collrules samples 1.0", "launch,visit\n", "# collrules samples 1.0\nlaunch,visit\n"] {
         fs::write(run.file(SAMPLES), bad).expect("writes");
-        assert!(matches!(run.samples(), Err(RunDirError::BadSamples { .. })), "{bad}");
+        assert!(matches!(run.samples(), Err(RunDirError::Damaged { .. })), "{bad}");
     }
     fs::remove_file(run.file(SAMPLES)).expect("removes");
     assert!(matches!(run.samples(), Err(RunDirError::Read { .. })));

@@ -3,28 +3,22 @@
 use std::io;
 
 use collrules_record::comparison::{CellChange, Comparison};
+use collrules_record::estimate::geometric_mean;
 use collrules_record::validation::Outcome;
 use serde::Serialize;
 
-use super::name;
-use crate::facts::ratio;
+use crate::facts::named;
+use crate::summary::sizes;
+use crate::words::{ratio, tenths, times};
 
 /// The sizes of neighbouring cells in words.
-fn sizes(cells: &[CellChange]) -> String {
+fn span(cells: &[CellChange]) -> String {
     let (first, last) = (cells[0].cell, cells[cells.len() - 1].cell);
-    match (first.collective.has_sizes(), first.bytes == last.bytes) {
-        (false, _) => "-".to_owned(),
-        (true, true) => first.bytes.to_string(),
-        (true, false) => format!("{} to {}", first.bytes, last.bytes),
-    }
+    sizes(first.collective, first.bytes, last.bytes)
 }
 
 fn neighbours(a: &CellChange, b: &CellChange) -> bool {
     (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)
-}
-
-fn geometric(values: impl Iterator<Item = f64> + Clone) -> f64 {
-    (values.clone().map(f64::ln).sum::<f64>() / values.count().max(1) as f64).exp()
 }
 
 /// Where the builtin changed, neighbouring sizes on one line: collective, ranks, sizes, change, as fast as before.
@@ -39,11 +33,16 @@ pub(super) fn changed(comparison: &Comparison) -> Vec<[String; 5]> {
                 let ratios = several.iter().map(|cell| cell.builtin.point);
                 let (least, most) =
                     ratios.clone().fold((f64::INFINITY, 0.0f64), |(low, high), it| (low.min(it), high.max(it)));
-                format!("{:.2}x ({least:.2}x .. {most:.2}x by cell)", geometric(ratios))
+                format!(
+                    "{} ({} to {} by cell)",
+                    times(geometric_mean(ratios).unwrap_or(1.0)),
+                    times(least),
+                    times(most)
+                )
             }
         };
         let cell = cells[0].cell;
-        [cell.collective.to_string(), cell.ranks.to_string(), sizes(cells), change.to_owned(), ratio]
+        [cell.collective.to_string(), cell.ranks.to_string(), span(cells), change.to_owned(), ratio]
     };
     runs.map(row).collect()
 }
@@ -59,9 +58,9 @@ pub(super) fn reserved(comparison: &Comparison) -> Vec<[String; 6]> {
         [
             cell.collective.to_string(),
             cell.ranks.to_string(),
-            sizes(cells),
-            name(&comparison.before, cell.collective, before),
-            name(&comparison.after, cell.collective, after),
+            span(cells),
+            named(comparison.before.release, cell.collective, before),
+            named(comparison.after.release, cell.collective, after),
             loss(cells),
         ]
     };
@@ -79,12 +78,12 @@ fn loss(cells: &[CellChange]) -> String {
         return "not timed".to_owned();
     }
     let slower = if judged().any(|old| old.slower) { ", slower than the builtin" } else { "" };
-    super::lost(geometric(regrets) - 1.0) + slower
+    tenths(geometric_mean(regrets).unwrap_or(1.0) - 1.0) + slower
 }
 
 /// One cell. Times ratios are those of the builtin before over now.
 #[derive(Serialize)]
-struct Row {
+struct CellRecord {
     collective: String,
     comm_size: u32,
     message_bytes: u64,
@@ -104,7 +103,7 @@ struct Row {
 
 /// One row per cell as CSV, with a head.
 pub fn csv(comparison: &Comparison) -> io::Result<String> {
-    crate::tables::of_rows(comparison.cells.iter().map(|cell| Row {
+    crate::tables::of_rows(comparison.cells.iter().map(|cell| CellRecord {
         collective: cell.cell.collective.to_string(),
         comm_size: cell.cell.ranks.0,
         message_bytes: cell.cell.bytes.0,

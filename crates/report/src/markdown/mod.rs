@@ -1,5 +1,6 @@
 //! The report file.
 
+mod bullets;
 mod validation;
 
 use std::fmt::{self, Write};
@@ -7,12 +8,15 @@ use std::fmt::{self, Write};
 use collrules_record::Manifest;
 use collrules_record::findings::Findings;
 
-use crate::facts::{self, CellRow};
-use crate::plain;
-use crate::summary::{candidate_name, sentences, stretches};
-use crate::tree;
+use bullets::bullets;
 
-pub use crate::context::Context;
+use crate::Context;
+use crate::cells::{CellRow, cell_row};
+use crate::facts::{self, SIMULATED, candidate_name};
+use crate::plain;
+use crate::summary::{by_collective, sentences, stretches};
+use crate::tree;
+use crate::words::times;
 
 /// The report as Markdown.
 pub fn report(findings: &Findings, context: &Context<'_>) -> String {
@@ -24,13 +28,10 @@ pub fn report(findings: &Findings, context: &Context<'_>) -> String {
 
 fn write(out: &mut String, findings: &Findings, context: &Context<'_>) -> fmt::Result {
     writeln!(out, "# collrules report\n")?;
-    let simulated = if findings.simulated { "SIMULATED: this says nothing about any real machine. " } else { "" };
-    writeln!(
-        out,
-        "{simulated}Source: {}. Release: Open MPI {}.\n",
-        plain::markdown(&findings.source),
-        findings.release
-    )?;
+    if findings.simulated {
+        writeln!(out, "**{SIMULATED}**\n")?;
+    }
+    writeln!(out, "Source: {}. Release: Open MPI {}.\n", plain::markdown(&findings.source), findings.release)?;
     writeln!(out, "## What to expect\n")?;
     bullets(out, &sentences(findings))?;
     if !context.switch_on.is_empty() {
@@ -74,19 +75,15 @@ fn placement(out: &mut String, findings: &Findings) -> fmt::Result {
     rows.iter().try_for_each(|[ranks, nodes, by]| writeln!(out, "| {ranks} | {nodes} | {by} |"))
 }
 
-fn bullets(out: &mut String, lines: &[String]) -> fmt::Result {
-    lines.iter().try_for_each(|line| writeln!(out, "- {}", plain::markdown(line)))
-}
-
 fn decisions(out: &mut String, findings: &Findings) -> fmt::Result {
     writeln!(out, "\n## Decisions\n")?;
     writeln!(
         out,
-        "| collective | ranks | message sizes | serve by | gain | at lower ends |\n|---|---:|---|---|---:|---:|"
+        "| collective | ranks | message sizes | served by | gain | at lower ends |\n|---|---:|---|---|---:|---:|"
     )?;
     for stretch in stretches(findings) {
-        let gain = stretch.gain.map_or(String::new(), |gain| format!("{:.2}x", gain.mean));
-        let low = stretch.gain.and_then(|gain| gain.cautious).map_or(String::new(), |low| format!("{low:.2}x"));
+        let gain = stretch.gain.map_or(String::new(), |gain| times(gain.mean));
+        let low = stretch.gain.and_then(|gain| gain.cautious).map_or(String::new(), times);
         let serve_by = candidate_name(findings, stretch.collective, stretch.by);
         let (collective, ranks, sizes) = (stretch.collective, stretch.ranks, stretch.sizes());
         writeln!(out, "| {collective} | {ranks} | {sizes} | {serve_by} | {gain} | {low} |")?;
@@ -108,14 +105,14 @@ fn crossovers(out: &mut String, findings: &Findings) -> fmt::Result {
 }
 
 fn cells(out: &mut String, findings: &Findings) -> fmt::Result {
-    for group in findings.cells.chunk_by(|a, b| a.cell.collective == b.cell.collective) {
+    for group in by_collective(findings) {
         writeln!(out, "\n## Cells of {}\n", group[0].cell.collective)?;
         writeln!(
             out,
             "| ranks | size | builtin | best candidate | its time | its gain | verdict |\n|---:|---:|---:|---|---:|---|---|"
         )?;
         for cell in group {
-            let CellRow { ranks, size, builtin, best, time, gain, verdict } = facts::cell_row(findings, cell);
+            let CellRow { ranks, size, builtin, best, time, gain, verdict } = cell_row(findings, cell);
             let verdict = plain::cell(&verdict);
             writeln!(out, "| {ranks} | {size} | {builtin} | {best} | {time} | {gain} | {verdict} |")?;
         }
@@ -179,7 +176,6 @@ mod tests {
                 p_value: None,
                 q_value: None,
                 expected: None,
-                risk: None,
             }],
             disqualified: Vec::new(),
             verdict: Verdict::Keep { why: String::new() },
@@ -206,8 +202,7 @@ mod tests {
         }
         assert!(!run.contains("Mann-Whitney") && !run.contains("20 %"), "{run}");
         let table = method_of(Statistic::RankAverage);
-        for part in ["0.5 % longer", "6 launches or more", "Mann-Whitney", "slower by more than 5 % in another launch"]
-        {
+        for part in ["0.5 % longer", "6 launches or more", "Mann-Whitney", "neighbouring communicator sizes"] {
             assert!(table.contains(part), "{part} in {table}");
         }
         assert!(!table.contains("signed-rank") && !table.contains("clock"), "{table}");

@@ -5,24 +5,24 @@ use std::fmt::{self, Write};
 use collrules_record::findings::Findings;
 use collrules_record::validation::Validation;
 
-use super::bullets;
+use super::bullets::bullets;
 use crate::plain;
-use crate::validated;
+use crate::validation::rows;
 
 pub(super) fn write(out: &mut String, findings: &Findings, validation: &Validation) -> fmt::Result {
     writeln!(out, "\n## What fresh launches showed\n")?;
-    bullets(out, &validated::sentences(validation))?;
+    bullets(out, &rows::paragraphs(validation))?;
     writeln!(
         out,
         "\n| file | pairs of launches | cells | faster | same | slower | failed | geometric mean | worst cell |"
     )?;
     writeln!(out, "|---|---:|---:|---:|---:|---:|---:|---:|---|")?;
-    for row in validated::rounds(validation) {
-        let validated::RoundRow { name, pairs, cells, faster, same, slower, failed, mean, worst, .. } = row;
+    for row in rows::rounds(validation) {
+        let rows::RoundRow { name, pairs, cells, faster, same, slower, failed, mean, worst, .. } = row;
         let name = plain::cell(&name);
         writeln!(out, "| {name} | {pairs} | {cells} | {faster} | {same} | {slower} | {failed} | {mean} | {worst} |")?;
     }
-    let telling = validated::telling(findings, validation);
+    let telling = rows::telling(findings, validation);
     if telling.is_empty() {
         return Ok(());
     }

@@ -2,16 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::findings::{CellFinding, Findings, Verdict};
-use collrules_record::units::{Bytes, Ranks, Seconds};
+use collrules_record::findings::{CellFinding, Findings};
+use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, Estimate};
 use collrules_rules::Collective;
 
 use super::palette::Palette;
-use crate::facts::{self, CellRow};
-use crate::plot::{Curves, Entry, Fill, Heatmap, Line, Mark, Point, Stroke, Tile, X};
-use crate::summary::{Gain, candidate_name, name, stretches};
-use crate::tree;
+use crate::cells::{CellRow, cell_row};
+use crate::facts::{self, candidate_name};
+use crate::plot::{Curves, Entry, Fill, Line, Mark, Places, Reading, Stroke, Tile, X, levels};
+use crate::reasons::{self, Because, overruled, reasons, winner};
+use crate::summary::{Gain, stretches};
+use crate::tree::{Panel, panel};
+use crate::words::{counted, number, ratio};
 
 /// Everything about a collective.
 pub(super) struct CollectiveView {
@@ -19,8 +22,12 @@ pub(super) struct CollectiveView {
     pub(super) open: bool,
     pub(super) in_short: String,
     pub(super) has_sizes: bool,
-    /// Message sizes that heatmaps leave out.
-    pub(super) between: usize,
+    /// Who serves the cells, and why.
+    pub(super) reasons: Vec<Because>,
+    /// Whether some tile bears the mark of a cell that the rules overrule.
+    pub(super) marked: bool,
+    /// Message sizes that heatmaps leave out, in words.
+    pub(super) between: Option<String>,
     pub(super) decisions: Vec<Decision>,
     pub(super) winners: String,
     pub(super) speedups: String,
@@ -30,11 +37,10 @@ pub(super) struct CollectiveView {
     pub(super) times_are: String,
     /// Candidates that are drawn pale.
     pub(super) pale: usize,
-    pub(super) over_sizes: Vec<Figure>,
-    pub(super) over_ranks: Vec<Figure>,
+    pub(super) over_sizes: Vec<Plot>,
+    pub(super) over_ranks: Vec<Plot>,
     pub(super) crossovers: Vec<[String; 7]>,
-    pub(super) tree: String,
-    pub(super) leaves: Vec<String>,
+    pub(super) tree: Panel,
     pub(super) cells: Vec<CellRow>,
 }
 
@@ -49,7 +55,7 @@ pub(super) struct Key {
 }
 
 /// A picture with its caption.
-pub(super) struct Figure {
+pub(super) struct Plot {
     pub(super) caption: String,
     pub(super) svg: String,
 }
@@ -67,22 +73,22 @@ pub(super) struct Decision {
 /// How many message sizes have a plot over communicator sizes.
 const CHOSEN_SIZES: usize = 6;
 
+/// What a tile bears where the rules give something else than what won.
+const MARK: &str = " *";
+
 /// Width and height of plots in pixels: three in a row.
-const PLOT: (u32, u32) = (360, 245);
+const SIZE: (u32, u32) = (360, 245);
 
 impl CollectiveView {
     /// The section of these cells, which are all of the collective.
     pub(super) fn new(findings: &Findings, cells: &[CellFinding], open: bool) -> Self {
         let collective = cells[0].cell.collective;
         let palette = Palette::of(cells);
-        let drawn = Drawn { findings, collective, cells, palette: &palette };
+        let places = Places::of(cells.iter().map(|cell| cell.cell));
+        let drawn = Drawn { findings, collective, cells, palette: &palette, places: &places };
         let branch = findings.tree.collectives.iter().find(|branch| branch.collective == collective);
-        let class = |choice| match palette.fill(Candidate::of(choice)) {
-            Fill::Builtin => Fill::Builtin.class(),
-            fill => fill.class(),
-        };
-        let (tree, leaves) =
-            branch.map_or_else(Default::default, |branch| tree::panel(branch, findings.release, &class));
+        let class = |choice| palette.fill(Candidate::of(choice)).class();
+        let tree = branch.map_or_else(Panel::default, |branch| panel(branch, findings.release, &class));
         let (legend, pale) = drawn.legend();
         let crossovers = findings.crossovers.iter().filter(|crossover| crossover.collective == collective);
         Self {
@@ -90,11 +96,13 @@ impl CollectiveView {
             open,
             in_short: drawn.in_short(),
             has_sizes: collective.has_sizes(),
-            between: drawn.grid().1.len() - drawn.common_sizes().len(),
+            reasons: reasons(findings, cells),
+            marked: cells.iter().any(|cell| overruled(cell) && places.at(cell.cell).is_some()),
+            between: (places.left_out > 0).then(|| counted(places.left_out, "message size")),
             decisions: drawn.decisions(),
             winners: drawn.winners(),
             speedups: drawn.speedups(),
-            levels: Heatmap::ratio_legend(),
+            levels: levels(),
             legend,
             times_are: drawn.times_are(),
             pale,
@@ -102,8 +110,7 @@ impl CollectiveView {
             over_ranks: drawn.over_ranks(),
             crossovers: crossovers.map(|crossover| facts::crossover_row(findings, crossover)).collect(),
             tree,
-            leaves,
-            cells: cells.iter().map(|cell| facts::cell_row(findings, cell)).collect(),
+            cells: cells.iter().map(|cell| cell_row(findings, cell)).collect(),
         }
     }
 }
@@ -114,6 +121,7 @@ struct Drawn<'a> {
     collective: Collective,
     cells: &'a [CellFinding],
     palette: &'a Palette,
+    places: &'a Places,
 }
 
 impl Drawn<'_> {
@@ -125,8 +133,9 @@ impl Drawn<'_> {
         let served = self.cells.iter().filter(|cell| cell.served_candidate() != Candidate::Builtin).count();
         let cells = self.cells.len();
         match served {
-            0 => format!("the builtin stays in all {cells} cells"),
-            _ => format!("rules serve {served} of {cells} cells"),
+            0 => format!("the builtin serves all {}", counted(cells, "cell")),
+            all if all == cells => format!("rules serve all {}", counted(cells, "cell")),
+            _ => format!("rules serve {served} of {cells} cells, the builtin {}", cells - served),
         }
     }
 
@@ -144,46 +153,19 @@ impl Drawn<'_> {
             sizes: stretch.sizes(),
             class: self.palette.fill(stretch.by).class(),
             by: self.name(stretch.by),
-            gain: stretch.gain.map_or(String::new(), |Gain { mean, .. }| format!("{mean:.2}\u{d7}")),
-            cautious: stretch
-                .gain
-                .and_then(|gain| gain.cautious)
-                .map_or(String::new(), |low| format!("{low:.2}\u{d7}")),
+            gain: stretch.gain.map_or(String::new(), |Gain { mean, .. }| number(mean) + "\u{d7}"),
+            cautious: stretch.gain.and_then(|gain| gain.cautious).map_or(String::new(), |low| number(low) + "\u{d7}"),
         })
         .collect()
     }
 
-    /// The columns of heatmaps.
-    fn common_sizes(&self) -> Vec<Bytes> {
-        facts::regular_sizes(&self.cells.iter().map(|cell| cell.cell).collect())
-    }
-
-    /// The communicator sizes and message sizes.
-    fn grid(&self) -> (Vec<Ranks>, Vec<Bytes>) {
-        let ranks: BTreeSet<Ranks> = self.cells.iter().map(|cell| cell.cell.ranks).collect();
-        let sizes: BTreeSet<Bytes> = self.cells.iter().map(|cell| cell.cell.bytes).collect();
-        (ranks.into_iter().collect(), sizes.into_iter().collect())
-    }
-
-    fn heatmap(&self, description: String, tile: impl Fn(&CellFinding) -> (Fill, Vec<String>, String)) -> Heatmap {
-        let (ranks, sizes) = (self.grid().0, self.common_sizes());
-        let tiles = self.cells.iter().filter_map(|cell| {
-            let row = ranks.binary_search(&cell.cell.ranks).ok()?;
-            let column = sizes.binary_search(&cell.cell.bytes).ok()?;
-            let (fill, text, note) = tile(cell);
-            Some(Tile { at: (row, column), fill, text, note })
-        });
-        let columns = sizes
-            .iter()
-            .map(|size| if self.collective.has_sizes() { X::MessageBytes.value(size.0) } else { String::new() });
-        Heatmap {
-            description,
-            columns: columns.collect(),
-            rows: ranks.iter().map(ToString::to_string).collect(),
-            tiles: tiles.collect(),
-            join: false,
-            legend: Vec::new(),
-        }
+    /// One tile per cell: its colour, what is written on it, and what is said first at the pointer.
+    fn tiles(&self, tile: impl Fn(&CellFinding) -> (Fill, Vec<String>, String)) -> impl Iterator<Item = Tile> {
+        self.cells.iter().filter_map(move |cell| {
+            let at = self.places.at(cell.cell)?;
+            let (fill, text, first) = tile(cell);
+            Some(Tile { at, fill, text, note: format!("{}: {first}{}", cell.cell, self.times(cell)) })
+        })
     }
 
     fn winners(&self) -> String {
@@ -191,22 +173,20 @@ impl Drawn<'_> {
             "Which candidate wins {} at each communicator size and message size; the table of cells below has the same.",
             self.collective
         );
-        let map = self.heatmap(description, |cell| {
-            let winner = match &cell.verdict {
-                Verdict::Replace { candidate, .. } => *candidate,
-                Verdict::Keep { .. } => Candidate::Builtin,
-            };
-            let (text, short) = (self.name(winner), winner.choice().algorithm.to_string());
-            let short = if winner == Candidate::Builtin { String::new() } else { short };
-            let first = text.split(',').next().unwrap_or_default().to_owned();
-            let texts = if text == first { vec![text, short] } else { vec![text, first, short] };
-            (self.palette.fill(winner), texts, self.verdict_note(cell))
+        let tiles = self.tiles(|cell| {
+            let winner = winner(cell);
+            let (name, number) = (self.name(winner), winner.choice().algorithm.to_string());
+            let short = name.split(',').next().unwrap_or_default().to_owned();
+            let number = if winner == Candidate::Builtin { String::new() } else { number };
+            let mark = if overruled(cell) { MARK } else { "" };
+            let mut texts = vec![name, short, number];
+            texts.dedup();
+            texts.iter_mut().for_each(|text| text.push_str(mark));
+            (self.palette.fill(winner), texts, reasons::verdict(self.findings, cell))
         });
-        Heatmap { join: true, ..map }.picture().fragment()
-    }
-
-    fn verdict_note(&self, cell: &CellFinding) -> String {
-        format!("{}: {}", cell.cell, facts::verdict(self.findings, cell))
+        let mut map = self.places.heatmap(description, tiles);
+        map.join = true;
+        map.picture().fragment()
     }
 
     fn speedups(&self) -> String {
@@ -215,22 +195,22 @@ impl Drawn<'_> {
              the same.",
             self.collective
         );
-        let map = self.heatmap(description, |cell| {
+        let tiles = self.tiles(|cell| {
             let served = cell.served_candidate();
+            let why = reasons::reason(self.findings, cell);
             match cell.served_gain().filter(|_| served != Candidate::Builtin) {
+                Some(_) if self.findings.doubts(cell) => {
+                    let note = format!("times that can hardly be true, by {}: {why}", self.name(served));
+                    (Fill::Ratio(1.0), vec!["?".to_owned()], note)
+                }
                 Some(gain) => {
-                    let digits =
-                        if gain.point >= 9.95 { format!("{:.0}", gain.point) } else { format!("{:.2}", gain.point) };
-                    let note = format!("{}: {} by {}", cell.cell, facts::ratio(gain), self.name(served));
-                    (Fill::Ratio(gain.point), vec![digits], note + &self.times(cell))
+                    let digits = if gain.point >= 9.95 { format!("{:.0}", gain.point) } else { number(gain.point) };
+                    (Fill::Ratio(gain.point), vec![digits], format!("{} by {}: {why}", ratio(gain), self.name(served)))
                 }
-                None => {
-                    let note = format!("{}: the builtin stays", cell.cell);
-                    (Fill::Ratio(1.0), vec!["1".to_owned()], note + &self.times(cell))
-                }
+                None => (Fill::Ratio(1.0), vec!["1".to_owned()], format!("the builtin serves: {why}")),
             }
         });
-        map.picture().fragment()
+        self.places.heatmap(description, tiles).picture().fragment()
     }
 
     /// The times of the builtin and of the best other.
@@ -239,11 +219,7 @@ impl Drawn<'_> {
         let builtin =
             cell.point(Candidate::Builtin).map_or(String::new(), |point| format!("; builtin {}", say(point.time)));
         let best = facts::best_rival(cell).map_or(String::new(), |point| {
-            format!(
-                ", fastest other {} {}",
-                name(self.findings, self.collective, point.candidate.choice()),
-                say(point.time)
-            )
+            format!(", fastest other {} {}", self.name(point.candidate), say(point.time))
         });
         builtin + &best
     }
@@ -282,11 +258,11 @@ impl Drawn<'_> {
 
     /// Lines over whatever `x` gives, of the cells that it gives something for.
     fn lines(&self, x: impl Fn(&CellFinding) -> Option<u64>) -> Vec<Line> {
-        let mut points: BTreeMap<Candidate, Vec<Point>> = BTreeMap::new();
+        let mut points: BTreeMap<Candidate, Vec<Reading>> = BTreeMap::new();
         for cell in self.cells {
             let Some(x) = x(cell) else { continue };
             for point in &cell.points {
-                points.entry(point.candidate).or_default().push(Point { x, time: point.time });
+                points.entry(point.candidate).or_default().push(Reading { x, time: point.time });
             }
         }
         let mut lines: Vec<Line> = points
@@ -312,8 +288,8 @@ impl Drawn<'_> {
         (low <= high).then_some((low, high))
     }
 
-    fn over_sizes(&self) -> Vec<Figure> {
-        let (ranks, sizes) = self.grid();
+    fn over_sizes(&self) -> Vec<Plot> {
+        let sizes: BTreeSet<_> = self.cells.iter().map(|cell| cell.cell.bytes).collect();
         if !self.collective.has_sizes() || sizes.len() < 2 {
             return Vec::new();
         }
@@ -340,20 +316,20 @@ impl Drawn<'_> {
                 lines,
                 marks: marks.collect(),
                 times: self.times_shown(),
-                size: PLOT,
+                size: SIZE,
                 ..Curves::new(&description, X::MessageBytes)
             };
-            Figure { caption, svg: curves.picture().fragment() }
+            Plot { caption, svg: curves.picture().fragment() }
         };
-        ranks.iter().map(figure).collect()
+        self.places.ranks.iter().map(figure).collect()
     }
 
     fn place(&self, ranks: Ranks) -> String {
         self.findings.placement.nodes.get(&ranks).map_or(String::new(), |nodes| format!(" on {nodes}"))
     }
 
-    fn over_ranks(&self) -> Vec<Figure> {
-        let (ranks, sizes) = (self.grid().0, self.common_sizes());
+    fn over_ranks(&self) -> Vec<Plot> {
+        let Places { ranks, sizes, .. } = self.places;
         if ranks.len() < 2 || sizes.is_empty() {
             return Vec::new();
         }
@@ -373,8 +349,8 @@ impl Drawn<'_> {
             };
             let description =
                 format!("Time of {} at {caption} over communicator size, one line per candidate.", self.collective);
-            let curves = Curves { lines, size: PLOT, ..Curves::new(&description, X::Ranks) };
-            Figure { caption, svg: curves.picture().fragment() }
+            let curves = Curves { lines, size: SIZE, ..Curves::new(&description, X::Ranks) };
+            Plot { caption, svg: curves.picture().fragment() }
         };
         chosen.into_iter().map(figure).collect()
     }

@@ -14,9 +14,11 @@ use collrules_record::findings::Findings;
 
 use crate::Context;
 use crate::facts;
+use crate::plain;
 use crate::plot;
+use crate::summary::by_collective;
 use collective::CollectiveView;
-use overview::{Figure, GainRow};
+use overview::{Card, GainRow};
 use validation::ValidationView;
 
 /// Filters of the templates.
@@ -36,11 +38,11 @@ fn prose(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     if parts.len().is_multiple_of(2) {
         // A lonely backquote is one.
-        return plot::escape(text);
+        return plain::markup(text);
     }
     let mark = |(place, part): (usize, &&str)| match place % 2 {
-        0 => plot::escape(part),
-        _ => format!("<code>{}</code>", plot::escape(part)),
+        0 => plain::markup(part),
+        _ => format!("<code>{}</code>", plain::markup(part)),
     };
     parts.iter().enumerate().map(mark).collect()
 }
@@ -52,7 +54,7 @@ struct Page<'a> {
     frame: Frame,
     findings: &'a Findings,
     headline: String,
-    figures: Vec<Figure>,
+    cards: Vec<Card>,
     gains: Vec<GainRow>,
     switch_on: &'a [String],
     proof: &'a [String],
@@ -69,6 +71,8 @@ struct Page<'a> {
 pub(crate) struct Frame {
     pub(crate) title: String,
     pub(crate) tool: String,
+    /// What to say first, on every page of paper too.
+    pub(crate) warning: Option<&'static str>,
     pub(crate) style: &'static str,
     pub(crate) plot_style: &'static str,
     pub(crate) script: &'static str,
@@ -76,10 +80,11 @@ pub(crate) struct Frame {
 
 impl Frame {
     /// The frame of a page with this title, written by this program.
-    pub(crate) fn new(title: String, tool: &str) -> Self {
+    pub(crate) fn new(title: String, tool: &str, simulated: bool) -> Self {
         Self {
-            title,
+            title: if simulated { format!("SIMULATED: {title}") } else { title },
             tool: tool.to_owned(),
+            warning: simulated.then_some(facts::SIMULATED),
             style: include_str!("page.css"),
             plot_style: plot::STYLE,
             script: include_str!("page.js"),
@@ -92,19 +97,18 @@ const UNFOLDED: usize = 3;
 
 /// The report as a page of HTML that needs no other file.
 pub fn page(findings: &Findings, context: &Context<'_>) -> String {
-    let groups = || findings.cells.chunk_by(|a, b| a.cell.collective == b.cell.collective);
-    let few = groups().count() <= UNFOLDED;
+    let few = by_collective(findings).count() <= UNFOLDED;
     let page = Page {
-        frame: Frame::new(format!("collrules: {}", findings.source), &context.tool),
+        frame: Frame::new(format!("collrules: {}", findings.source), &context.tool, findings.simulated),
         findings,
         headline: overview::headline(findings),
-        figures: overview::figures(findings, context),
+        cards: overview::cards(findings, context),
         gains: overview::gains(findings),
         switch_on: &context.switch_on,
         proof: &context.proof,
         validation: context.validation.map(|validation| ValidationView::new(findings, validation)),
         assumptions: facts::assumptions(findings),
-        collectives: groups()
+        collectives: by_collective(findings)
             .enumerate()
             .map(|(n, cells)| CollectiveView::new(findings, cells, few || n == 0))
             .collect(),
@@ -119,7 +123,8 @@ pub fn page(findings: &Findings, context: &Context<'_>) -> String {
 /// A page from its template. Writing to a string cannot fail, and nothing in the templates can; should it be otherwise, the
 /// page says so.
 pub(crate) fn rendered(page: &impl Template) -> String {
-    page.render().unwrap_or_else(|error| format!("<!doctype html><p>The page could not be made: {error}"))
+    let page = page.render().unwrap_or_else(|error| format!("<!doctype html><p>The page could not be made: {error}"));
+    plain::document(page)
 }
 
 #[cfg(test)]

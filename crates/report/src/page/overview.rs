@@ -1,13 +1,14 @@
 //! What stands first: what is gained, where, and how sure that is.
 
-use collrules_record::Candidate;
 use collrules_record::findings::Findings;
+use collrules_record::validation::{Outcome, Round};
 
 use crate::Context;
-use crate::summary::{Expectation, expectations, percent};
+use crate::summary::{Expectation, expectations};
+use crate::words::{counted, listed, number, percent};
 
 /// A number that stands out.
-pub(super) struct Figure {
+pub(super) struct Card {
     pub(super) value: String,
     pub(super) label: String,
     pub(super) note: String,
@@ -26,11 +27,16 @@ pub(super) struct GainRow {
     pub(super) best: String,
 }
 
-/// Geometric mean of expected gains over all cells.
+/// A ratio with a sign for times.
+fn times(ratio: f64) -> String {
+    number(ratio) + "\u{d7}"
+}
+
+/// Geometric mean of expected gains over all cells whose times are believed.
 fn overall(expected: &[Expectation]) -> f64 {
-    let cells: usize = expected.iter().map(|one| one.cells).sum();
-    let sum: f64 = expected.iter().map(|one| one.overall.mean.ln() * one.cells as f64).sum();
-    (sum / cells.max(1) as f64).exp()
+    let sound = |one: &Expectation| (one.cells - one.doubted) as f64;
+    let sum: f64 = expected.iter().map(|one| one.overall.mean.ln() * sound(one)).sum();
+    (sum / expected.iter().map(sound).sum::<f64>().max(1.0)).exp()
 }
 
 /// The sentence that says it all.
@@ -48,61 +54,82 @@ pub(super) fn headline(findings: &Findings) -> String {
         [one, other] => (format!("{} and {}", one.collective, other.collective), "run"),
         several => (format!("{} collectives", several.len()), "run"),
     };
-    let mean = overall(&expected);
-    format!("With these rules {collectives} {run} faster: {mean:.2}\u{d7} in geometric mean over everything measured.")
+    let mean = times(overall(&expected));
+    format!("With these rules {collectives} {run} faster: {mean} in geometric mean over all measured cells.")
 }
 
-pub(super) fn figures(findings: &Findings, context: &Context<'_>) -> Vec<Figure> {
+pub(super) fn cards(findings: &Findings, context: &Context<'_>) -> Vec<Card> {
     let expected = expectations(findings);
-    let cells: usize = expected.iter().map(|one| one.cells).sum();
-    let improved: usize = expected.iter().map(|one| one.improved).sum();
-    let most = expected.iter().max_by(|a, b| a.overall.most.total_cmp(&b.overall.most));
-    let figure = |value: String, label: &str, note: String| Figure { value, label: label.to_owned(), note };
-    let mut figures = vec![
-        figure(
-            format!("{:.2}\u{d7}", overall(&expected)),
-            "as fast as the builtin",
-            "geometric mean over all measured cells; cells that keep the builtin count as 1".to_owned(),
-        ),
-        figure(format!("{improved} of {cells}"), "cells get faster", {
-            let settled = findings.cells.iter().filter(|cell| cell.served_candidate() == Candidate::Builtin).count();
-            format!("{settled} keep the builtin")
-        }),
+    let sum = |count: fn(&Expectation) -> usize| expected.iter().map(count).sum::<usize>();
+    let (cells, doubted) = (sum(|one| one.cells), sum(|one| one.doubted));
+    let card = |value: String, label: &str, note: String| Card { value, label: label.to_owned(), note };
+    let not_counted = match doubted {
+        0 => String::new(),
+        _ => format!("; not counted: {} whose times can hardly be true", counted(doubted, "cell")),
+    };
+    let rest = [
+        (sum(|one| one.kept), "keeps", "keep", "the builtin"),
+        (sum(|one| one.level), "gains", "gain", "nothing under a rule"),
+        (doubted, "has", "have", "times that can hardly be true"),
     ];
+    let say = |(count, one, several, what): (usize, &str, &str, &str)| {
+        format!("{count} {} {what}", if count == 1 { one } else { several })
+    };
+    let rest: Vec<String> = rest.into_iter().filter(|(count, ..)| *count > 0).map(say).collect();
+    let mut cards = vec![
+        card(
+            times(overall(&expected)),
+            "as fast as the builtin",
+            format!("geometric mean over all measured cells; cells that keep the builtin count as 1{not_counted}"),
+        ),
+        card(format!("{} of {cells}", sum(|one| one.improved)), "cells get faster", listed(&rest)),
+    ];
+    let most = expected.iter().filter(|one| one.improved > 0);
+    let most = most.max_by(|a, b| a.overall.most.total_cmp(&b.overall.most));
     if let Some((most, best)) = most.and_then(|one| Some((one.overall.most, one.best.as_ref()?))) {
-        figures.push({
-            let digits = usize::from(most < 100.0);
-            figure(format!("{most:.digits$}\u{d7}"), "at best", best.clone())
-        });
+        cards.push(card(times(most), "at best", best.clone()));
     }
-    figures.push(figure(findings.table.rules().to_string(), "rules", {
+    cards.push(card(
+        findings.table.rules().to_string(),
+        if findings.table.rules() == 1 { "rule" } else { "rules" },
         // The worst cell says little where all sizes have to share one choice.
-        let regret = percent((findings.tree.regret * 1e4).round() / 1e4);
-        format!("{regret} slower than the best permitted choice of every cell, in geometric mean")
-    }));
-    figures.push(sureness(context));
-    figures
+        format!(
+            "sharing rules costs {} of the time in geometric mean",
+            percent((findings.tree.regret * 1e4).round() / 1e4)
+        ),
+    ));
+    cards.push(sureness(context.validation.and_then(|validation| validation.last())));
+    cards
 }
 
 /// How sure it is that nothing became slower.
-fn sureness(context: &Context<'_>) -> Figure {
-    use collrules_record::validation::Outcome;
-    match context.validation.and_then(|validation| validation.last()) {
+fn sureness(last: Option<&Round>) -> Card {
+    match last {
         // Nothing is left that could be compared.
-        Some(last) if !last.repaired.is_empty() => Figure {
+        Some(last) if !last.repaired.is_empty() => Card {
             value: "0".to_owned(),
             label: "rules withstood validation".to_owned(),
             note: "all were given back to the builtin".to_owned(),
         },
-        Some(last) => Figure {
-            value: format!("{} of {}", last.count(Outcome::Slower), last.cells.len()),
-            label: "slower in validation".to_owned(),
-            note: format!("{} pairs of fresh launches, without and with the file", last.pairs),
-        },
-        None => Figure {
+        Some(last) => {
+            let tuned = last.cells.iter().filter(|cell| cell.tuned).count();
+            let between = match last.cells.len() - tuned {
+                0 => String::new(),
+                between => format!("; {tuned} of the cells were measured for tuning, {between} lie between these"),
+            };
+            Card {
+                value: format!("{} of {}", last.count(Outcome::Slower), last.cells.len()),
+                label: "slower in validation".to_owned(),
+                note: format!(
+                    "{} of fresh launches, without and with the file{between}",
+                    counted(last.pairs as usize, "pair")
+                ),
+            }
+        }
+        None => Card {
             value: "\u{2013}".to_owned(),
             label: "not validated".to_owned(),
-            note: "collrules validate compares the file with the builtin on fresh launches".to_owned(),
+            note: "`collrules validate` compares the file with the builtin in fresh launches".to_owned(),
         },
     }
 }
@@ -112,13 +139,13 @@ pub(super) fn gains(findings: &Findings) -> Vec<GainRow> {
     let longest = expected.iter().map(|one| one.overall.mean.ln()).fold(2f64.ln(), f64::max);
     let row = |one: &Expectation| GainRow {
         collective: one.collective.to_string(),
-        mean: format!("{:.2}\u{d7}", one.overall.mean),
+        mean: times(one.overall.mean),
         bar: (one.overall.mean.ln() / longest * 100.0).clamp(0.0, 100.0),
-        cautious: one.overall.cautious.map_or("\u{2013}".to_owned(), |low| format!("{low:.2}\u{d7}")),
+        cautious: one.overall.cautious.map_or("\u{2013}".to_owned(), times),
         improved: one.improved,
         cells: one.cells,
-        most: if one.improved > 0 { format!("{:.2}\u{d7}", one.overall.most) } else { "\u{2013}".to_owned() },
-        best: one.best.clone().filter(|_| one.improved > 0).unwrap_or_else(|| "the builtin stays".to_owned()),
+        most: if one.improved > 0 { times(one.overall.most) } else { "\u{2013}".to_owned() },
+        best: one.best.clone().unwrap_or_else(|| "the builtin stays".to_owned()),
     };
     expected.iter().map(row).collect()
 }

@@ -40,7 +40,7 @@ if(c&&dx)i=Math.max(0,Math.min(l.p.length-1,i+dx));
 if(c&&dy){var x=l.p[i].v,col=[];s.forEach(function(o){o.p.forEach(function(p,j){if(p.v===x)col.push([o,j,p.y])})});col.sort(function(a,b){return a[2]-b[2]});
 var at=0;col.forEach(function(o,j){if(o[0]===l)at=j});var n=col[Math.max(0,Math.min(col.length-1,at+dy))];l=n[0];i=n[1]}
 svg.cur=[l,i];tell(svg,l,l.p[i])})});
-all('svg[data-kind=tiles],svg.tree').forEach(function(svg){svg.tabIndex=0;
+all('svg[data-kind=tiles]').forEach(function(svg){svg.tabIndex=0;
 var tiles=function(){names(svg);return all('g.t',svg).filter(function(g){return g.name})};
 var at=function(g){if(svg.near)svg.near.classList.remove('at');svg.near=g;g.classList.add('at');var b=g.getBoundingClientRect(),i=g.name.indexOf(': ');
 show(i<0?[g.name]:[g.name.slice(0,i)].concat(g.name.slice(i+2).split('; ')),b.left+b.width/2,b.top)};

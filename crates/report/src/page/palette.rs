@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use collrules_record::Candidate;
-use collrules_record::findings::{CellFinding, Verdict};
+use collrules_record::findings::CellFinding;
 
 use crate::plot::{COLOURS, Fill, Stroke};
+use crate::reasons::winner;
 
 /// The colours of a collective's candidates.
 #[derive(Clone, Debug, Default)]
@@ -25,9 +26,7 @@ impl Palette {
         let mut merits: BTreeMap<Candidate, (usize, usize, usize)> = BTreeMap::new();
         for cell in cells {
             merits.entry(cell.served_candidate()).or_default().0 += 1;
-            if let Verdict::Replace { candidate, .. } = &cell.verdict {
-                merits.entry(*candidate).or_default().1 += 1;
-            }
+            merits.entry(winner(cell)).or_default().1 += 1;
             let fastest = cell.points.iter().min_by(|a, b| a.time.point.total_cmp(&b.time.point));
             if let Some(fastest) = fastest {
                 merits.entry(fastest.candidate).or_default().2 += 1;

@@ -3,7 +3,7 @@
 use collrules_record::findings::Findings;
 use collrules_record::validation::Validation;
 
-use crate::validated::{self, RoundRow};
+use crate::validation::rows::{self, RoundRow};
 
 /// The section.
 pub(super) struct ValidationView {
@@ -30,12 +30,12 @@ impl ValidationView {
         };
         let number = validation.rounds.len().saturating_sub(1);
         let cells = validation.last().map_or_else(Vec::new, |round| {
-            round.cells.iter().map(|cell| validated::cell_row(findings, number, round, cell)).collect()
+            round.cells.iter().map(|cell| rows::cell_row(findings, number, round, cell)).collect()
         });
         Self {
-            sentences: validated::sentences(validation),
-            rounds: validated::rounds(validation).into_iter().map(bar).collect(),
-            telling: validated::telling(findings, validation),
+            sentences: rows::paragraphs(validation),
+            rounds: rows::rounds(validation).into_iter().map(bar).collect(),
+            telling: rows::telling(findings, validation),
             cells,
         }
     }

@@ -7,7 +7,7 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 
 /// What lies along the horizontal axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum X {
+pub(crate) enum X {
     /// Message bytes.
     MessageBytes,
     /// The number of ranks of the communicator.
@@ -55,7 +55,7 @@ impl X {
     }
 
     /// A value with its unit: `4 KiB`, `16`.
-    pub fn value(self, value: u64) -> String {
+    pub(crate) fn value(self, value: u64) -> String {
         match self {
             Self::MessageBytes => spaced(&Bytes(value).to_string()),
             Self::Ranks => value.to_string(),

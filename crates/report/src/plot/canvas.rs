@@ -11,19 +11,19 @@ use plotters_backend::{
 };
 
 use super::ink::Ink;
-use super::picture::escape;
+use crate::plain::markup;
 
 /// Units per pixel. Plotters has whole coordinates only; a hundredth of a pixel lets a script read numbers back from
 /// curves to four digits.
-pub(super) const SCALE: i32 = 100;
+pub(crate) const SCALE: i32 = 100;
 /// The usual size of labels, in units.
-pub(super) const FONT: i32 = 11 * SCALE;
+pub(crate) const FONT: i32 = 11 * SCALE;
 
 type Drawn = Result<(), Failure<Infallible>>;
 
 /// A drawing that grows. Clones draw on the same sheet, so that groups can be opened between what plotters draws.
 #[derive(Clone)]
-pub(super) struct Canvas {
+pub(crate) struct Canvas {
     size: (u32, u32),
     sheet: Rc<RefCell<Sheet>>,
 }
@@ -37,19 +37,54 @@ struct Sheet {
 
 impl Canvas {
     /// An empty canvas of this size, in units.
-    pub(super) fn new(size: (u32, u32)) -> Self {
+    pub(crate) fn new(size: (u32, u32)) -> Self {
         Self { size, sheet: Rc::default() }
     }
 
-    /// Adds markup: the beginning or the end of a group, or an element that plotters does not know.
-    pub(super) fn markup(&self, text: &str) {
+    /// Begins a group of this class, with a hint for the pointer where there is something to say.
+    pub(crate) fn open(&self, class: &str, hint: &str) {
+        let title = if hint.is_empty() { String::new() } else { format!("<title>{}</title>", markup(hint)) };
+        self.add(&format!("<g class=\"{}\">{title}", markup(class)));
+    }
+
+    /// Ends the group that began last.
+    pub(crate) fn close(&self) {
+        self.add("</g>");
+    }
+
+    /// A line through these points.
+    pub(crate) fn stroke(&self, ink: Ink, points: impl IntoIterator<Item = BackendCoord>) {
+        let mut sheet = self.sheet.borrow_mut();
+        let mut points = points.into_iter();
+        let Some(first) = points.next().filter(|_| ink != Ink::Nothing) else { return };
+        sheet.move_to(ink, first);
+        points.for_each(|point| sheet.line_to(point));
+    }
+
+    /// A rectangle between two corners.
+    pub(crate) fn area(&self, a: BackendCoord, b: BackendCoord) {
+        let (x, y, width, height) = (a.0.min(b.0), a.1.min(b.1), (a.0 - b.0).abs(), (a.1 - b.1).abs());
+        self.add(&format!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"));
+    }
+
+    /// A text on the base line that begins, or is centred, or ends here.
+    pub(crate) fn label(&self, text: &str, at: BackendCoord, anchor: HPos) {
+        let anchor = match anchor {
+            HPos::Left => "",
+            HPos::Center => " text-anchor=\"middle\"",
+            HPos::Right => " text-anchor=\"end\"",
+        };
+        self.add(&format!("<text x=\"{}\" y=\"{}\"{anchor}>{}</text>", at.0, at.1, markup(text)));
+    }
+
+    fn add(&self, element: &str) {
         let mut sheet = self.sheet.borrow_mut();
         sheet.close();
-        sheet.text.push_str(text);
+        sheet.text.push_str(element);
     }
 
     /// Everything drawn so far.
-    pub(super) fn finish(&self) -> String {
+    pub(crate) fn finish(&self) -> String {
         let mut sheet = self.sheet.borrow_mut();
         sheet.close();
         std::mem::take(&mut sheet.text)
@@ -63,7 +98,7 @@ impl Sheet {
         }
     }
 
-    /// Puts the pen somewhere: goes on with the path at hand if it is of the same ink.
+    /// Puts the pen somewhere: continues the path at hand if it is of the same ink.
     fn move_to(&mut self, ink: Ink, to: BackendCoord) {
         match self.path {
             Some((same, pen)) if same == ink => {
@@ -127,34 +162,22 @@ impl DrawingBackend for Canvas {
     }
 
     fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> Drawn {
-        let ink = Ink::of(style.color());
-        let mut sheet = self.sheet.borrow_mut();
-        let mut points = path.into_iter();
-        let Some(first) = points.next().filter(|_| ink != Ink::Nothing) else { return Ok(()) };
-        sheet.move_to(ink, first);
-        points.for_each(|point| sheet.line_to(point));
+        self.stroke(Ink::of(style.color()), path);
         Ok(())
     }
 
     fn draw_rect<S: BackendStyle>(&mut self, a: BackendCoord, b: BackendCoord, _: &S, _: bool) -> Drawn {
-        let (x, y, width, height) = (a.0.min(b.0), a.1.min(b.1), (a.0 - b.0).abs(), (a.1 - b.1).abs());
-        self.markup(&format!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"));
+        self.area(a, b);
         Ok(())
     }
 
     fn draw_text<T: BackendTextStyle>(&mut self, text: &str, style: &T, at: BackendCoord) -> Drawn {
-        let anchor = match style.anchor().h_pos {
-            HPos::Left => "",
-            HPos::Center => " text-anchor=\"middle\"",
-            HPos::Right => " text-anchor=\"end\"",
-        };
         let below = match style.anchor().v_pos {
             VPos::Top => 0.8,
             VPos::Center => 0.36,
             VPos::Bottom => 0.0,
         };
-        let y = at.1 + (style.size() * below).round() as i32;
-        self.markup(&format!("<text x=\"{}\" y=\"{y}\"{anchor}>{}</text>", at.0, escape(text)));
+        self.label(text, (at.0, at.1 + (style.size() * below).round() as i32), style.anchor().h_pos);
         Ok(())
     }
 
@@ -175,16 +198,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strokes_of_one_ink_share_a_path_until_markup_comes() {
+    fn strokes_of_one_ink_share_a_path_until_a_group_begins() {
         let mut canvas = Canvas::new((100, 100));
         let style = |ink: Ink| -> ShapeStyle { ink.colour().into() };
         canvas.draw_line((1, 2), (1, 9), &style(Ink::Grid)).expect("drawn");
         canvas.draw_path([(5, 5), (15, 2), (20, 2)], &style(Ink::Grid)).expect("drawn");
         canvas.draw_line((0, 0), (0, 0), &style(Ink::Interval)).expect("drawn");
-        canvas.markup("<g>");
+        canvas.open("g", "");
         assert_eq!(
             canvas.finish(),
-            "<path class=\"grid\" d=\"M1 2v7m4-4l10-3h5\"/><path class=\"iv\" d=\"M0 0h0\"/><g>"
+            "<path class=\"grid\" d=\"M1 2v7m4-4l10-3h5\"/><path class=\"iv\" d=\"M0 0h0\"/><g class=\"g\">"
         );
     }
 }

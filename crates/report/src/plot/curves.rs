@@ -3,55 +3,53 @@
 use std::fmt::Write;
 
 use collrules_record::Estimate;
-use collrules_record::units::Seconds;
 use plotters::prelude::*;
 
-use super::COLOURS;
 use super::axis::{self, Axis, X, time_position};
 use super::canvas::{Canvas, FONT, SCALE};
-use super::ink::Ink;
-use super::picture::{Entry, Picture, escape};
+use super::ink::{COLOURS, Ink};
+use super::picture::{Entry, Picture};
 
 /// Times of several candidates along one axis of sizes; both axes are logarithmic.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Curves {
+pub(crate) struct Curves {
     /// What it is, for readers who cannot see it.
-    pub description: String,
+    pub(crate) description: String,
     /// What lies along the horizontal axis.
-    pub x: X,
+    pub(crate) x: X,
     /// The lines; later ones lie over earlier ones.
-    pub lines: Vec<Line>,
+    pub(crate) lines: Vec<Line>,
     /// Sizes at which something changes.
-    pub marks: Vec<Mark>,
+    pub(crate) marks: Vec<Mark>,
     /// The times in seconds that the vertical axis has to show beside those of the lines, so that plots can share an axis.
-    pub times: Option<(f64, f64)>,
+    pub(crate) times: Option<(f64, f64)>,
     /// Width and height in pixels.
-    pub size: (u32, u32),
+    pub(crate) size: (u32, u32),
 }
 
 /// The times of one candidate.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub(crate) struct Line {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// How it is drawn.
-    pub stroke: Stroke,
+    pub(crate) stroke: Stroke,
     /// Its points, by ascending size. Times that are not positive are not drawn.
-    pub points: Vec<Point>,
+    pub(crate) points: Vec<Reading>,
 }
 
 /// A time with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
+pub(crate) struct Reading {
     /// Message bytes or ranks.
-    pub x: u64,
+    pub(crate) x: u64,
     /// Seconds.
-    pub time: Estimate,
+    pub(crate) time: Estimate,
 }
 
 /// How a line is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stroke {
+pub(crate) enum Stroke {
     /// The builtin: in the colour of the text, and broad.
     Builtin,
     /// A colour, from 0 on; from [`COLOURS`] on they repeat with dashed lines.
@@ -62,18 +60,18 @@ pub enum Stroke {
 
 /// A size at which something changes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mark {
+pub(crate) struct Mark {
     /// Message bytes or ranks.
-    pub at: u64,
+    pub(crate) at: u64,
     /// Where it lies for certain, as far as that is known.
-    pub interval: Option<(u64, u64)>,
+    pub(crate) interval: Option<(u64, u64)>,
     /// What changes, in words.
-    pub note: String,
+    pub(crate) note: String,
 }
 
 impl Stroke {
     /// The classes of what is drawn so.
-    pub fn class(self) -> String {
+    pub(crate) fn class(self) -> String {
         match self {
             Self::Builtin => "l lb".to_owned(),
             Self::Muted => "l lm".to_owned(),
@@ -85,13 +83,13 @@ impl Stroke {
 
 impl Curves {
     /// Without lines yet, and of the usual size.
-    pub fn new(description: &str, x: X) -> Self {
+    pub(crate) fn new(description: &str, x: X) -> Self {
         let (lines, marks) = (Vec::new(), Vec::new());
         Self { description: description.to_owned(), x, lines, marks, times: None, size: (420, 280) }
     }
 
     /// The drawing.
-    pub fn picture(&self) -> Picture {
+    pub(crate) fn picture(&self) -> Picture {
         let size = (self.size.0 * SCALE as u32, self.size.1 * SCALE as u32);
         let mut xs: Vec<u64> = self.lines.iter().flat_map(|line| &line.points).map(|point| point.x).collect();
         xs.sort_unstable();
@@ -122,7 +120,7 @@ impl Curves {
 
     /// All times that are to be seen, interval ends included.
     fn seconds(&self) -> impl Iterator<Item = f64> {
-        let of = |point: &Point| [Some(point.time.point), point.time.low, point.time.high];
+        let of = |point: &Reading| [Some(point.time.point), point.time.low, point.time.high];
         let drawn = self.lines.iter().flat_map(|line| &line.points).flat_map(of).flatten();
         drawn.chain(self.times.into_iter().flat_map(|(low, high)| [low, high]))
     }
@@ -156,18 +154,18 @@ impl Curves {
         let (left, bottom) = area.map_coordinate(&(x.range.0, y.range.0));
         let (right, top) = area.map_coordinate(&(x.range.1, y.range.1));
         for mark in &self.marks {
-            canvas.markup(&format!("<g class=\"x\"><title>{}</title>", escape(&mark.note)));
+            canvas.open("x", &mark.note);
             let at = |value: u64| self.x.position(value as f64).clamp(x.range.0, x.range.1);
             if let Some((from, to)) = mark.interval.filter(|(from, to)| from < to) {
                 area.draw(&Rectangle::new([(at(from), y.range.0), (at(to), y.range.1)], Ink::Group.colour()))?;
             }
             let line = vec![(at(mark.at), y.range.0), (at(mark.at), y.range.1)];
             area.draw(&PathElement::new(line, Ink::Group.colour()))?;
-            canvas.markup("</g>");
+            canvas.close();
         }
         for line in &self.lines {
-            canvas.markup(&format!("<g class=\"{}\"><title>{}</title>", line.stroke.class(), escape(&line.name)));
-            let position = |point: &Point| Some((self.x.position(point.x as f64), time_position(point.time.point)?));
+            canvas.open(&line.stroke.class(), &line.name);
+            let position = |point: &Reading| Some((self.x.position(point.x as f64), time_position(point.time.point)?));
             let points: Vec<(f64, f64)> = line.points.iter().filter_map(position).collect();
             area.draw(&PathElement::new(points, Ink::Group.colour()))?;
             for point in &line.points {
@@ -176,24 +174,12 @@ impl Curves {
                 let interval = vec![(x, end(point.time.low)), (x, end(point.time.high))];
                 area.draw(&PathElement::new(interval, Ink::Interval.colour()))?;
             }
-            canvas.markup("</g>");
+            canvas.close();
         }
         Ok(format!(
             " data-x=\"{left} {right} {} {}\" data-y=\"{bottom} {top} {} {}\"",
             x.range.0, x.range.1, y.range.0, y.range.1
         ))
-    }
-}
-
-impl Point {
-    /// The time and its interval in words: `12.34 µs (12.10 µs to 12.60 µs)`.
-    pub fn words(&self) -> String {
-        let say = |seconds: f64| axis::spaced(&Seconds(seconds).to_string());
-        let interval = match (self.time.low, self.time.high) {
-            (Some(low), Some(high)) => format!(" ({} to {})", say(low), say(high)),
-            _ => String::new(),
-        };
-        say(self.time.point) + &interval
     }
 }
 
@@ -204,7 +190,7 @@ mod tests {
 
     fn curves(points: &[(u64, f64)]) -> Curves {
         let time = |point: f64| Estimate { point, low: Some(point * 0.9), high: None, level: 0.95, samples: 9 };
-        let points = points.iter().map(|(x, seconds)| Point { x: *x, time: time(*seconds) }).collect();
+        let points = points.iter().map(|(x, seconds)| Reading { x: *x, time: time(*seconds) }).collect();
         let line = Line { name: "a<b".to_owned(), stroke: Stroke::Series(8), points };
         let mark = Mark { at: 4096, interval: Some((4000, 5000)), note: "changes".to_owned() };
         Curves { lines: vec![line], marks: vec![mark], ..Curves::new("of \"it\"", X::MessageBytes) }

@@ -3,45 +3,42 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::COLOURS;
 use super::axis::Axis;
 use super::canvas::{Canvas, FONT, SCALE};
-use super::ink::Ink;
-use super::picture::{Entry, Picture, escape};
+use super::ink::{COLOURS, Ink};
+use super::picture::{Entry, Picture};
 
 /// Tiles in rows and columns.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Heatmap {
+pub(crate) struct Heatmap {
     /// What it is, for readers who cannot see it.
-    pub description: String,
+    pub(crate) description: String,
     /// The labels of the columns, from the left.
-    pub columns: Vec<String>,
+    pub(crate) columns: Vec<String>,
     /// The labels of the rows, from the top.
-    pub rows: Vec<String>,
+    pub(crate) rows: Vec<String>,
     /// What there is; places without a tile stay empty.
-    pub tiles: Vec<Tile>,
+    pub(crate) tiles: Vec<Tile>,
     /// Write a text that neighbours in a row have in common once, across them.
-    pub join: bool,
-    /// What colours mean.
-    pub legend: Vec<Entry>,
+    pub(crate) join: bool,
 }
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tile {
+pub(crate) struct Tile {
     /// Its row and column, from 0 on.
-    pub at: (usize, usize),
+    pub(crate) at: (usize, usize),
     /// Its colour.
-    pub fill: Fill,
+    pub(crate) fill: Fill,
     /// What is written on it: the first of these that has room.
-    pub text: Vec<String>,
+    pub(crate) text: Vec<String>,
     /// All about it, in words.
-    pub note: String,
+    pub(crate) note: String,
 }
 
 /// The colour of a tile.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Fill {
+pub(crate) enum Fill {
     /// The builtin.
     Builtin,
     /// A candidate; from [`COLOURS`] on the colours repeat, lighter.
@@ -55,7 +52,7 @@ const LEVELS: [f64; 9] = [0.5, 0.67, 0.8, 0.97, 1.03, 1.25, 1.5, 2.0, 4.0];
 
 impl Fill {
     /// The classes of such a tile.
-    pub fn class(self) -> String {
+    pub(crate) fn class(self) -> String {
         match self {
             Self::Builtin => "t tb".to_owned(),
             Self::Series(number) if number < COLOURS => format!("t s{number}"),
@@ -66,7 +63,7 @@ impl Fill {
 }
 
 /// What the colours of ratios mean, from slow to fast.
-pub(super) fn levels() -> Vec<Entry> {
+pub(crate) fn levels() -> Vec<Entry> {
     let name = |place: usize| match place {
         0 => format!("under {}x", LEVELS[0]),
         9 => format!("from {}x", LEVELS[8]),
@@ -81,13 +78,8 @@ const BOTTOM: i32 = 24 * SCALE;
 const EDGE: i32 = 4 * SCALE;
 
 impl Heatmap {
-    /// The colours of ratios with the ratios from which on they are used, to be [`Self::legend`].
-    pub fn ratio_legend() -> Vec<Entry> {
-        levels()
-    }
-
     /// The drawing.
-    pub fn picture(&self) -> Picture {
+    pub(crate) fn picture(&self) -> Picture {
         let columns = self.columns.len().max(1) as i32;
         let wide = (880 * SCALE / columns).clamp(34 * SCALE, 160 * SCALE);
         let size = (LEFT + columns * wide + EDGE, EDGE + self.rows.len().max(1) as i32 * ROW + BOTTOM);
@@ -100,7 +92,7 @@ impl Heatmap {
             attributes: " data-kind=\"tiles\"".to_owned(),
             size,
             content: canvas.finish(),
-            legend: self.legend.clone(),
+            legend: Vec::new(),
         }
     }
 
@@ -139,7 +131,7 @@ impl Heatmap {
         let area = chart.plotting_area();
         for (place, tile) in self.tiles.iter().enumerate() {
             let (y, x) = (tile.at.0 as f64, tile.at.1 as f64);
-            canvas.markup(&format!("<g class=\"{}\"><title>{}</title>", tile.fill.class(), escape(&tile.note)));
+            canvas.open(&tile.fill.class(), &tile.note);
             // A hair keeps tiles apart without colours; those that share a text share their area.
             let shares = |other: Option<&Tile>, left: bool| {
                 let both = |other| if left { alike(other, tile) } else { alike(tile, other) };
@@ -149,7 +141,7 @@ impl Heatmap {
             let left = if shares(before, true) { x } else { x + 0.03 };
             let right = if shares(self.tiles.get(place + 1), false) { x + 1.01 } else { x + 0.97 };
             area.draw(&Rectangle::new([(left, y + 0.03), (right, y + 0.97)], Ink::Group.colour().filled()))?;
-            canvas.markup("</g>");
+            canvas.close();
         }
         let middle = font.pos(Pos::new(HPos::Center, VPos::Center));
         for run in self.tiles.chunk_by(|a, b| self.join && alike(a, b)) {
@@ -157,9 +149,9 @@ impl Heatmap {
             let fits = |text: &&String| text.chars().count() as i32 * FONT * 58 / 100 <= room;
             let Some(text) = run[0].text.iter().find(fits).filter(|text| !text.is_empty()) else { continue };
             let at = (run[0].at.1 as f64 + run.len() as f64 / 2.0, run[0].at.0 as f64 + 0.5);
-            canvas.markup(&format!("<g class=\"{}\" pointer-events=\"none\">", run[0].fill.class()));
+            canvas.open(&format!("{} over", run[0].fill.class()), "");
             area.draw(&Text::new(text.clone(), at, middle.clone()))?;
-            canvas.markup("</g>");
+            canvas.close();
         }
         Ok(())
     }

@@ -3,9 +3,12 @@
 use plotters::style::RGBColor;
 use plotters_backend::BackendColor;
 
+/// How many candidates have a colour of their own; further ones repeat the colours with dashed lines and lighter tiles.
+pub(crate) const COLOURS: usize = 7;
+
 /// The meaning of a stroke, an area or a text. Plotters passes colours through; each stands for an ink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ink {
+pub(crate) enum Ink {
     /// Labels.
     Text,
     /// The lines of the axes.
@@ -26,18 +29,18 @@ const INKS: [Ink; 7] = [Ink::Text, Ink::Axis, Ink::Grid, Ink::Fine, Ink::Group, 
 
 impl Ink {
     /// The colour that stands for it.
-    pub(super) fn colour(self) -> RGBColor {
+    pub(crate) fn colour(self) -> RGBColor {
         let place = INKS.iter().position(|ink| *ink == self).unwrap_or_default();
         RGBColor(u8::try_from(place).unwrap_or_default(), 0, 0)
     }
 
     /// The ink that a colour stands for.
-    pub(super) fn of(colour: BackendColor) -> Self {
+    pub(crate) fn of(colour: BackendColor) -> Self {
         INKS.get(usize::from(colour.rgb.0)).copied().unwrap_or(Self::Text)
     }
 
     /// The class of elements that are drawn with it.
-    pub(super) fn class(self) -> Option<&'static str> {
+    pub(crate) fn class(self) -> Option<&'static str> {
         match self {
             Self::Text | Self::Group | Self::Nothing => None,
             Self::Axis => Some("axis"),

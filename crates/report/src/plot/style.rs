@@ -6,4 +6,4 @@
 /// The seven colours of candidates are those of Okabe and Ito (*Color Universal Design*, 2008) but for black, which
 /// is the builtin's, yellow made darker where it is a line on white. Speedups go from orange over the colour of the paper
 /// to blue, which people with any common colour blindness tell apart.
-pub const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("style.css");

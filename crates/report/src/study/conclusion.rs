@@ -7,7 +7,9 @@ use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Estimate};
 use collrules_rules::Collective;
 
-use super::{About, candidates, collectives, counted, interval, listed, name};
+use super::about::About;
+use super::names::{candidates, collectives, name, place};
+use crate::words::{counted, ends, interval, listed};
 
 /// A line that misses the times by more than this, as a share, does not describe them.
 const MISFIT: f64 = 0.25;
@@ -54,8 +56,8 @@ fn against_builtin(study: &Study, collective: Collective, cells: &[&StudyCell]) 
         "The builtin is not always the best: in {} of {all} at least one of the algorithms compared is shown to be faster. \
          It is beaten most on {}, by {}: {}.",
         beaten.len(),
-        place(cell),
-        name(study.release, collective, point.candidate),
+        place(cell.cell),
+        name(study, collective, point.candidate),
         point.gain.map_or_else(String::new, times_as_fast),
     )
 }
@@ -66,17 +68,7 @@ fn gain(point: &StudyPoint) -> f64 {
 
 /// A ratio of speeds, with its interval.
 fn times_as_fast(gain: Estimate) -> String {
-    let ends = match (gain.low, gain.high) {
-        (Some(low), Some(high)) => format!(" ({low:.2} to {high:.2})"),
-        _ => String::new(),
-    };
-    format!("{:.2} times as fast{ends}", gain.point)
-}
-
-/// Without the collective, which the paragraph names.
-fn place(cell: &StudyCell) -> String {
-    let size = if cell.cell.collective.has_sizes() { format!(" at {}", cell.cell.bytes) } else { String::new() };
-    format!("{} ranks{size}", cell.cell.ranks)
+    format!("{:.2} times as fast{}", gain.point, ends(gain, |value| format!("{value:.2}")))
 }
 
 /// Cells in which a candidate is faster, slower, and not told apart.
@@ -86,7 +78,7 @@ fn counts(cells: &[&StudyCell], candidate: Candidate) -> [usize; 3] {
 }
 
 fn verdicts(study: &Study, overall: &Overall, [faster, slower, alike]: [usize; 3]) -> String {
-    let name = name(study.release, overall.collective, overall.candidate);
+    let name = name(study, overall.collective, overall.candidate);
     let total = faster + slower + alike;
     let told = match (faster, slower, alike) {
         (0, 0, 1) => "cannot be told apart from the builtin in its one cell".to_owned(),
@@ -109,7 +101,7 @@ fn closest(study: &Study, collective: Collective) -> Option<String> {
     let mut all: Vec<&Overall> = study.overall.iter().filter(|overall| overall.collective == collective).collect();
     all.sort_by(|a, b| a.distance.point.total_cmp(&b.distance.point));
     let [first, second, ..] = all.as_slice() else { return None };
-    let name = |overall: &Overall| name(study.release, collective, overall.candidate);
+    let name = |overall: &Overall| name(study, collective, overall.candidate);
     let sure = matches!((first.distance.high, second.distance.low), (Some(high), Some(low)) if high < low);
     let (nearest, by) = (name(first), interval(first.distance, 2));
     let next = format!("{} by {}", name(second), interval(second.distance, 2));
@@ -137,7 +129,7 @@ fn scaling(study: &Study, about: &About<'_>, collective: Collective, cells: &[&S
         let of = study.growths.iter().filter(|growth| (growth.collective, growth.bytes) == (collective, bytes));
         let by = |candidate| match candidate {
             Candidate::Builtin => "the builtin".to_owned(),
-            _ => name(study.release, collective, candidate),
+            _ => name(study, collective, candidate),
         };
         of.map(|growth| format!("{} by {}", interval(growth.exponent, 2), by(growth.candidate))).collect()
     };
@@ -206,10 +198,7 @@ fn size(study: &Study, about: &About<'_>, collective: Collective, cells: &[&Stud
 
 fn time(estimate: Estimate) -> String {
     let say = |seconds: f64| Seconds(seconds).to_string();
-    match (estimate.low, estimate.high) {
-        (Some(low), Some(high)) => format!("{} ({} to {})", say(estimate.point), say(low), say(high)),
-        _ => say(estimate.point),
-    }
+    say(estimate.point) + &ends(estimate, say)
 }
 
 /// The largest size up to which the builtin's median takes at most twice that of the smallest, which is named too.

@@ -5,8 +5,10 @@ use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::Collective;
 
-use super::{About, candidates, collectives, listed, name};
-use crate::plot::{Curves, Line, Point, Stroke, X};
+use super::about::About;
+use super::names::{candidates, collectives, name};
+use crate::plot::{Curves, Line, Reading, Stroke, X};
+use crate::words::listed;
 
 /// A drawing with its file name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +116,7 @@ fn by_candidate(study: &Study, collective: Collective, x: impl Fn(Cell) -> Optio
             _ => Stroke::Series(series.next().unwrap_or_default()),
         };
         let points = points(study.cells.iter(), *candidate, &x);
-        lines.push(Line { name: name(study.release, collective, *candidate), stroke, points });
+        lines.push(Line { name: name(study, collective, *candidate), stroke, points });
     }
     lines.rotate_left(usize::from(candidates.first() == Some(&Candidate::Builtin)));
     lines
@@ -124,12 +126,12 @@ fn points<'a>(
     cells: impl Iterator<Item = &'a StudyCell>,
     candidate: Candidate,
     x: impl Fn(Cell) -> Option<u64>,
-) -> Vec<Point> {
+) -> Vec<Reading> {
     let point = |cell: &StudyCell| {
         let found = cell.points.iter().find(|point| {
             point.candidate == candidate && (candidate != Candidate::Builtin || point.outcome == Outcome::Reference)
         })?;
-        Some(Point { x: x(cell.cell)?, time: found.time })
+        Some(Reading { x: x(cell.cell)?, time: found.time })
     };
     cells.filter_map(point).collect()
 }

@@ -9,7 +9,9 @@ use collrules_rules::Collective;
 
 use crate::plain;
 
-use super::{About, candidates, collectives, folded, interval, name};
+use super::about::About;
+use super::names::{candidates, collectives, name};
+use crate::words::{folded, interval};
 
 /// Microseconds, as benchmarks print them.
 const MICRO: f64 = 1e6;
@@ -50,7 +52,7 @@ fn table(
     key: impl Fn(&StudyCell) -> String,
 ) {
     let candidates = candidates(study, collective);
-    let names: Vec<String> = candidates.iter().map(|candidate| name(study.release, collective, *candidate)).collect();
+    let names: Vec<String> = candidates.iter().map(|candidate| name(study, collective, *candidate)).collect();
     let _ = writeln!(text, "| {first} | {} |", names.join(" | "));
     let _ = writeln!(text, "|---:|{}", "---:|".repeat(names.len()));
     for cell in cells {
@@ -66,7 +68,7 @@ fn column(study: &Study, cell: &StudyCell, candidate: Candidate) -> String {
         return failed.map_or("not timed".to_owned(), |(_, why)| format!("failed: {}", plain::cell(why)));
     };
     if point.measured_as != candidate {
-        return format!("as {}", name(study.release, cell.cell.collective, point.measured_as));
+        return format!("as {}", name(study, cell.cell.collective, point.measured_as));
     }
     let StudyPoint { time, outcome, .. } = point;
     let mark = match outcome {
@@ -95,7 +97,7 @@ fn fits(text: &mut String, study: &Study) {
             "| {} | {} | {} | {} | {} | {:.0} % |",
             line.collective,
             line.ranks,
-            name(study.release, line.collective, line.candidate),
+            name(study, line.collective, line.candidate),
             interval(line.latency.map(|seconds| MICRO * seconds), 2),
             interval(line.per_byte.map(|seconds| 1024.0 * MICRO * seconds), 3),
             100.0 * (line.misfit.exp() - 1.0),
@@ -120,7 +122,7 @@ pub fn csv(study: &Study) -> String {
                 Outcome::Alike => "alike",
             };
             // Names hold commas where parameters are said.
-            let algorithm = name(study.release, collective, point.candidate);
+            let algorithm = name(study, collective, point.candidate);
             let _ = writeln!(
                 text,
                 "{collective},{ranks},{},{},\"{algorithm}\",{},{},{},{},{},{},{},{},{outcome}",

@@ -5,7 +5,9 @@ use std::fmt::Write;
 use collrules_record::findings::Findings;
 use collrules_record::tree::{CollectiveBranch, RankBranch};
 
-use super::{evidence, sizes, tells};
+use super::leaf::{evidence, heading, sizes, summary, tells};
+use crate::plain;
+use crate::words;
 
 /// The tree as text, with a line for what each leaf rests on.
 ///
@@ -15,18 +17,10 @@ pub fn text(findings: &Findings, width: usize) -> String {
     let tree = &findings.tree;
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "Decision tree of {}, for Open MPI {}", findings.source, findings.release);
-    let summary = format!(
-        "{} rules; {:.3}x as fast as the builtin in geometric mean over measured cells; sharing rules costs {:.2} % in \
-         the mean, {:.2} % at most",
-        tree.rules,
-        tree.gain,
-        tree.regret * 100.0,
-        tree.worst_regret * 100.0,
-    );
+    let _ = writeln!(text, "{}", heading(findings));
     let what = "Sizes are what Open MPI looks up, in bytes. What is not listed keeps the builtin.";
-    for line in [summary.as_str(), what].into_iter().flat_map(|sentence| textwrap::wrap(sentence, width)) {
-        let _ = writeln!(text, "{line}");
+    for sentence in [summary(tree).as_str(), what] {
+        wrapped(&mut text, width, sentence, "", "");
     }
     for branch in &tree.collectives {
         collective(branch, width, &mut text);
@@ -53,9 +47,9 @@ fn collective(branch: &CollectiveBranch, width: usize, text: &mut String) {
     }
 }
 
+/// Names and reasons are those of the findings, which may come from elsewhere.
 fn wrapped(text: &mut String, width: usize, sentence: &str, first: &str, rest: &str) {
-    let options = textwrap::Options::new(width).initial_indent(first).subsequent_indent(rest);
-    for line in textwrap::wrap(sentence, options) {
+    for line in words::wrapped(width, &plain::line(sentence), first, rest) {
         let _ = writeln!(text, "{line}");
     }
 }

@@ -9,9 +9,9 @@ use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::{Collective, json_name};
 use crate::emit::TargetFormat;
-use crate::explain::Lines;
-use crate::file::{Block, CollectiveRules, Format, Loaded, Reason, Rule, RuleState};
+use crate::file::{CollectiveRules, CommRule, Format, Loaded, Reason, Rule, RuleState};
 use crate::json::{Document, Value};
+use crate::lines::Lines;
 use crate::registry;
 use crate::span::Span;
 use crate::units::Ranks;
@@ -64,7 +64,7 @@ pub enum Lost {
         collective: Collective,
     },
     /// A communicator rule that serves no call.
-    DeadBlock {
+    DeadCommRule {
         /// The collective.
         collective: Collective,
     },
@@ -113,7 +113,7 @@ impl fmt::Display for Lost {
                 )
             }
             Self::DeadRule { collective } => write!(f, "this {collective} rule serves no call and is left out"),
-            Self::DeadBlock { collective } => {
+            Self::DeadCommRule { collective } => {
                 write!(f, "these {collective} rules for a communicator size serve no call and are left out")
             }
             Self::Replaced { name } => write!(f, "later rules for {name} replace these, which are left out"),
@@ -154,7 +154,8 @@ pub(super) fn of(
             Some(collective) => of_rules(collective, rules, &live, format, &mut found),
         }
     }
-    let mut losses: Vec<Loss> = found.into_iter().map(|(span, lost)| Loss { line: lines.line(span), lost }).collect();
+    let mut losses: Vec<Loss> =
+        found.into_iter().map(|(span, lost)| Loss { line: lines.position(span.start).0, lost }).collect();
     losses.sort_by_key(|loss| loss.line);
     losses
 }
@@ -166,19 +167,19 @@ fn of_rules(
     format: TargetFormat,
     found: &mut Vec<(Span, Lost)>,
 ) {
-    for block in &rules.blocks {
-        let rules_nothing = || block.rules.iter().all(|rule| rule.choice.is_builtin());
-        if !live.contains(&block.span) {
+    for comm_rule in &rules.comm_rules {
+        let rules_nothing = || comm_rule.rules.iter().all(|rule| rule.choice.is_builtin());
+        if !live.contains(&comm_rule.span) {
             if rules_nothing() {
                 // Calls that there are not, left to the builtin: nobody misses that.
                 continue;
             }
-            found.push((block.span, Lost::DeadBlock { collective }));
-        } else if block.distribution != Distribution::Any {
-            found.push((block.span, Lost::Distribution { collective, distribution: block.distribution }));
+            found.push((comm_rule.span, Lost::DeadCommRule { collective }));
+        } else if comm_rule.distribution != Distribution::Any {
+            found.push((comm_rule.span, Lost::Distribution { collective, distribution: comm_rule.distribution }));
         } else {
             let lost = |rule| Some((rule, lost(collective, rule, live, format)?));
-            found.extend(block.rules.iter().filter_map(lost).map(|(rule, lost)| (rule.span, lost)));
+            found.extend(comm_rule.rules.iter().filter_map(lost).map(|(rule, lost)| (rule.span, lost)));
         }
     }
 }
@@ -204,17 +205,19 @@ fn lost(collective: Collective, rule: &Rule, live: &BTreeSet<Span>, format: Targ
     }
 }
 
-/// Adds the blocks and rules that serve a call.
+/// Adds the communicator rules and rules that serve a call.
 fn serving(loaded: &Loaded, live: &mut BTreeSet<Span>) {
     for collective in Collective::ALL {
         let Some((_, rules)) = loaded.rules_for(collective) else { continue };
-        let asked = rules.blocks.iter().any(|block| block.distribution != Distribution::Any);
+        let asked = rules.comm_rules.iter().any(|comm_rule| comm_rule.distribution != Distribution::Any);
         let distributions = if asked { &Distribution::ALL[..] } else { &Distribution::ALL[..1] };
-        for (block, served) in rules.blocks.iter().zip(blocks_that_serve(loaded, collective, rules, distributions)) {
+        for (comm_rule, served) in
+            rules.comm_rules.iter().zip(comm_rules_that_serve(loaded, collective, rules, distributions))
+        {
             let Some((ranks, distribution)) = served else { continue };
-            live.insert(block.span);
+            live.insert(comm_rule.span);
             // What serves changes only where a range begins or lies behind.
-            let sizes = block.rules.iter().flat_map(|rule| [Some(rule.min), rule.max.checked_add(1)]);
+            let sizes = comm_rule.rules.iter().flat_map(|rule| [Some(rule.min), rule.max.checked_add(1)]);
             for size in sizes.flatten().chain([0]) {
                 live.extend(loaded.serve(collective, ranks, size, distribution).rule.map(|rule| rule.span));
             }
@@ -222,25 +225,25 @@ fn serving(loaded: &Loaded, live: &mut BTreeSet<Span>) {
     }
 }
 
-/// For each block communicators that it serves, if there are any.
-fn blocks_that_serve(
+/// For each communicator rule communicators that it serves, if there are any.
+fn comm_rules_that_serve(
     loaded: &Loaded,
     collective: Collective,
     rules: &CollectiveRules,
     distributions: &[Distribution],
 ) -> Vec<Option<(Ranks, Distribution)>> {
-    let edges = |block: &Block| [i64::from(block.min), i64::from(block.max) + 1];
-    let sizes = rules.blocks.iter().flat_map(edges).filter_map(|size| u32::try_from(size).ok());
-    let mut served = vec![None; rules.blocks.len()];
+    let edges = |comm_rule: &CommRule| [i64::from(comm_rule.min), i64::from(comm_rule.max) + 1];
+    let sizes = rules.comm_rules.iter().flat_map(edges).filter_map(|size| u32::try_from(size).ok());
+    let mut served = vec![None; rules.comm_rules.len()];
     for ranks in sizes.chain([2]).filter(|size| *size >= 2) {
         for distribution in distributions {
             let lookup = loaded.serve(collective, Ranks(ranks), 0, *distribution);
-            let block = match (lookup.rule, lookup.reason) {
-                (Some(rule), _) => rule.block,
-                (_, Reason::EmptyBlock { block, .. } | Reason::NoSize { block, .. }) => block,
+            let comm_rule = match (lookup.rule, lookup.reason) {
+                (Some(rule), _) => rule.comm_rule,
+                (_, Reason::EmptyCommRule { comm_rule, .. } | Reason::NoSize { comm_rule, .. }) => comm_rule,
                 _ => continue,
             };
-            served[block] = Some((Ranks(ranks), *distribution));
+            served[comm_rule] = Some((Ranks(ranks), *distribution));
         }
     }
     served
@@ -281,9 +284,9 @@ fn members(bytes: &[u8], found: &mut Vec<(Span, Lost)>) {
     let root = document.root();
     look(root, 0);
     let collectives = root.get("collectives").map(|member| member.value);
-    for block in collectives.into_iter().flat_map(Value::members).flat_map(|member| member.value.items()) {
-        look(block, 2);
-        let rules = block.get("rules").map(|member| member.value);
+    for comm_rule in collectives.into_iter().flat_map(Value::members).flat_map(|member| member.value.items()) {
+        look(comm_rule, 2);
+        let rules = comm_rule.get("rules").map(|member| member.value);
         rules.into_iter().flat_map(Value::items).for_each(|rule| look(rule, 3));
     }
     found.extend(unread.into_iter().map(|(key, (span, count))| (span, Lost::Members { key, count })));

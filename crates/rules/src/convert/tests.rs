@@ -20,7 +20,7 @@ fn lost(conversion: &Conversion) -> Vec<(usize, String)> {
 fn a_file_that_releases_read_alike_loses_nothing() {
     let text = "1\n7\n4\n4 1\n0 1 0 0\n8 1\n0 1 0 0\n8 2\n0 6 0 0\n1024 3 0 512\n8 1\n0 2 4 0\n";
     // Up to 5.0 the second and the third size serve nothing, in 6.0 the first two alike and not the third.
-    let dead = Loss { line: 8, lost: Lost::DeadBlock { collective: Collective::Bcast } };
+    let dead = Loss { line: 8, lost: Lost::DeadCommRule { collective: Collective::Bcast } };
     assert_eq!(converted(text, None, TargetFormat::Json).losses, [dead]);
     let text = "1\n7\n2\n8 1\n0 1 0 0\n8 2\n0 6 0 0\n1024 3 0 512\n";
     for format in TargetFormat::ALL {

@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
+use super::notes::{Notes, harmless};
 use crate::choice::Choice;
-use crate::classic::Notes;
-use crate::classic::text::harmless;
 use crate::collective::Collective;
 use crate::hazard::RankRange;
 use crate::registry;

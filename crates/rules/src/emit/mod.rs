@@ -1,6 +1,9 @@
 //! From a rule table to a file that every version it is for reads alike.
 
+mod classic;
+mod error;
 mod json;
+mod notes;
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,15 +12,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::behaviour::Behaviour;
 use crate::choice::Choice;
-use crate::classic::ClassicFile;
-use crate::classic::text::Version2;
-use crate::classic::write::{Layout, expressible, refuse_hazards};
-pub use crate::classic::{EmitError, Notes};
 use crate::collective::Collective;
-use crate::hazard::{Hazard, RankRange};
-use crate::registry;
+use crate::hazard::Hazard;
 use crate::steps::Steps;
 use crate::table::{RuleTable, SizeSteps};
+
+use classic::Style;
+pub use error::EmitError;
+pub(crate) use error::{INT_MAX, LONG_MAX};
+use error::{refuse_hazards, refuse_inexpressible, refuse_unknown};
+pub use notes::Notes;
 
 /// A format that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -121,21 +125,15 @@ pub fn write_accepting(
     refuse_hazards(table, accepted)?;
     refuse_unknown(table, &target.versions)?;
     let doubled = target.versions.is_empty() || target.versions.iter().any(|version| version.shifts_sizes);
-    match target.format {
-        TargetFormat::Classic => Ok(ClassicFile::build(table, notes, Layout { version: 1, doubled })?.to_string()),
-        TargetFormat::V2 => {
-            let file = ClassicFile::build(table, notes, Layout { version: 2, doubled })?;
-            Ok(Version2(&file).to_string())
-        }
-        TargetFormat::Json => {
-            for (collective, blocks) in table.collectives() {
-                for (first, end, sizes) in blocks.iter() {
-                    expressible(collective, RankRange { first, end }, sizes, true)?;
-                }
-            }
-            Ok(json::text(table, notes))
-        }
-    }
+    text(table, notes, target.format, doubled)
+}
+
+fn text(table: &RuleTable, notes: &Notes, format: TargetFormat, doubled: bool) -> Result<String, EmitError> {
+    refuse_inexpressible(table, format != TargetFormat::Classic)?;
+    Ok(match format {
+        TargetFormat::Json => json::text(table, notes),
+        format => classic::text(table, notes, Style { version_2: format == TargetFormat::V2, doubled }),
+    })
 }
 
 /// Whether a choice bounds its requests, so that only versions that know `rule-file-version-2` read the file.
@@ -145,14 +143,12 @@ pub fn bounds_requests(table: &RuleTable) -> bool {
     choices.any(|choice| choice.max_requests > 0 && !choice.is_builtin())
 }
 
-/// The text of a classic file: of version 1, which every release reads, unless a choice bounds its requests, which only
-/// version 2 can say.
+/// The text of a classic file that means exactly this table to every release: of version 1, which all of them read,
+/// unless a choice bounds its requests, which only version 2 can say.
 pub fn classic(table: &RuleTable, notes: &Notes, accepted: impl Fn(&Hazard) -> bool) -> Result<String, EmitError> {
-    if bounds_requests(table) {
-        write_accepting(table, notes, &Target::new(TargetFormat::V2, []), accepted)
-    } else {
-        Ok(ClassicFile::from_table_accepting(table, notes, accepted)?.to_string())
-    }
+    refuse_hazards(table, accepted)?;
+    let format = if bounds_requests(table) { TargetFormat::V2 } else { TargetFormat::Classic };
+    text(table, notes, format, true)
 }
 
 /// The table as it is written: allgather's Bruck gets a fan-out of 2 at least, which up to 5.0 ignores and with which
@@ -174,20 +170,6 @@ fn portable_choice(collective: Collective, choice: Choice) -> Choice {
         (Collective::Allgather, 2) => choice.with_faninout(choice.faninout.max(2)),
         _ => choice,
     }
-}
-
-/// Refuses algorithms that a version does not have.
-fn refuse_unknown(table: &RuleTable, versions: &[Behaviour]) -> Result<(), EmitError> {
-    for (collective, blocks) in table.collectives() {
-        let choices = blocks.iter().flat_map(|(_, _, sizes)| sizes.iter().map(|(_, _, choice)| choice));
-        for choice in choices.filter(|choice| !choice.is_builtin()) {
-            for version in versions {
-                registry::algorithm(version.release, collective, choice.algorithm)
-                    .map_err(EmitError::UnknownAlgorithm)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -41,6 +41,39 @@ fn means(text: &str, version: &Behaviour) -> RuleTable {
 }
 
 #[test]
+fn a_file_of_version_1_looks_like_this() {
+    let (mut table, notes) = example();
+    table.set(Collective::Alltoall, all_builtin());
+    let text = classic(&table, &notes, |_| false).expect("no hazards");
+    let (header, body) = text.split_once("\n\n").expect("a header");
+    assert!(header.starts_with("# tuned on a \"cluster\"\n#\n# Rules for Open MPI's coll/tuned"), "{header}");
+    assert_eq!(
+        body,
+        "\
+1               # collectives
+
+7               # bcast
+4               # communicator sizes
+# fewer than 4 ranks
+4 1             # communicator size, message sizes
+    0 0 0    0  # builtin
+# 4 to 7 ranks
+# 2 nodes x 2
+4 2             # communicator size, message sizes
+    0 1 0    0  # basic_linear
+65536 3 0 8192  # pipeline, 8KiB segments; saves 41 %
+# 4 to 7 ranks, repeated for Open MPI 6.0
+8 2             # communicator size, message sizes
+    0 1 0    0  # basic_linear
+65536 3 0 8192  # pipeline, 8KiB segments
+# 8 ranks and more
+8 1             # communicator size, message sizes
+    0 2 4    0  # chain, fan-out 4
+"
+    );
+}
+
+#[test]
 fn a_file_of_version_2_looks_like_this() {
     let (table, notes) = example();
     let text = write(&table, &notes, &Target::all(TargetFormat::V2)).expect("no hazards");
@@ -128,8 +161,7 @@ fn boundaries_are_doubled_where_6_0_reads_along() {
     let new = Behaviour::latest(crate::Release::V6_0);
     assert_eq!(means(&all, &new), table);
     assert_ne!(means(&some, &new), table);
-    // A file for all versions is what the model of version 1 writes.
-    assert_eq!(all, ClassicFile::from_table(&table, &notes).expect("no hazards").to_string());
+    assert_eq!(all, classic(&table, &notes, |_| false).expect("no hazards"));
 }
 
 #[test]
@@ -172,9 +204,22 @@ fn hazards_and_unknown_algorithms_are_refused() {
     assert!(matches!(write(&bounded, &notes, &all), Err(EmitError::MaxRequests { .. })));
     assert!(write(&bounded, &notes, &Target::all(TargetFormat::V2)).is_ok());
     assert!(write(&bounded, &notes, &json).is_ok());
-    let large = always(Collective::Bcast, "3/0/2147483648/0");
-    for format in TargetFormat::ALL {
-        assert!(matches!(write(&large, &notes, &Target::all(format)), Err(EmitError::TooLarge { .. })), "{format}");
+    let mut sizes = Steps::constant(Choice::BUILTIN);
+    sizes.set(1 << 63, None, Choice::plain(6));
+    let mut blocks = all_builtin();
+    blocks.set(1 << 31, None, Steps::constant(Choice::plain(6)));
+    for (large, named) in [
+        (always(Collective::Bcast, "3/0/2147483648/0"), "segment size"),
+        (always(Collective::Bcast, "2/2147483648/0/0"), "fan-out"),
+        (table_of(Collective::Bcast, Steps::constant(sizes)), "message size"),
+        (table_of(Collective::Bcast, blocks), "communicator size"),
+    ] {
+        for format in TargetFormat::ALL {
+            match write(&large, &notes, &Target::all(format)) {
+                Err(EmitError::TooLarge { what, value, most, .. }) => assert_eq!((what, value), (named, most + 1)),
+                other => panic!("{format} {named}: {other:?}"),
+            }
+        }
     }
 }
 
@@ -200,6 +245,8 @@ fn an_empty_table_is_a_legal_file() {
             assert!(means(&text, version).is_empty(), "{format} {version}");
         }
     }
+    // Without any comment the text would be JSON, which 6.0 would then reject as such.
+    assert!(classic(&RuleTable::new(), &Notes::default(), |_| false).expect("no hazards").contains('#'));
 }
 
 /// Any choice that files can say.

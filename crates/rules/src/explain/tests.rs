@@ -18,7 +18,7 @@ fn equal_answers_are_one_group() {
     let labels: Vec<_> = groups.iter().map(Group::label).collect();
     assert_eq!(labels, ["Open MPI 4.0, 4.1, 5.0", "Open MPI 6.0"]);
     let Answer::Accepted(served) = &groups[1].answer else { panic!("{groups:?}") };
-    let place = Place { line: 5, text: "0 6 0 0 # binomial".to_owned() };
+    let place = Excerpt { line: 5, text: "0 6 0 0 # binomial".to_owned() };
     assert_eq!((served.place.as_ref(), served.runs.as_str()), (Some(&place), "binomial"));
     // The last size serves alike, by another line of thought.
     assert_eq!(explained(text, &Call::new(Collective::Bcast, Ranks(9), Bytes(8))).len(), 1);
@@ -26,20 +26,20 @@ fn equal_answers_are_one_group() {
 
 #[test]
 fn errors_and_endless_loops_are_outcomes() {
-    let outcomes = |text, ranks| {
+    let ends = |text, ranks| {
         let collective = Collective::Allgather;
         let groups = explained(text, &Call::new(collective, Ranks(ranks), Bytes(8)));
-        let outcome = |group: &Group<Answer<Served>>| match &group.answer {
-            Answer::Accepted(served) => served.outcome,
+        let end = |group: &Group<Answer<Served>>| match &group.answer {
+            Answer::Accepted(served) => served.end,
             other => panic!("{other:?}"),
         };
-        groups.iter().map(outcome).collect::<Vec<_>>()
+        groups.iter().map(end).collect::<Vec<_>>()
     };
-    assert_eq!(outcomes("1 0 1 1 1 0 6 0 0", 3), [Outcome::Error]);
-    assert_eq!(outcomes("1 0 1 1 1 0 2 0 0", 4), [Outcome::Algorithm, Outcome::Endless]);
-    assert_eq!(outcomes("1 0 1 1 1 0 0 0 0", 4), [Outcome::Builtin]);
+    assert_eq!(ends("1 0 1 1 1 0 6 0 0", 3), [End::Error]);
+    assert_eq!(ends("1 0 1 1 1 0 2 0 0", 4), [End::Algorithm, End::Endless]);
+    assert_eq!(ends("1 0 1 1 1 0 0 0 0", 4), [End::Builtin]);
     // Not in 4.0 and 4.1.
-    assert_eq!(outcomes("1 0 1 1 1 0 7 0 0", 4), [Outcome::Error, Outcome::Error, Outcome::Algorithm]);
+    assert_eq!(ends("1 0 1 1 1 0 7 0 0", 4), [End::Error, End::Error, End::Algorithm]);
 }
 
 #[test]
@@ -55,19 +55,25 @@ fn rows_give_message_sizes() {
     assert_eq!(rows(text, "5.0"), [MessageSizes::OverRanks; 3]);
     assert_eq!(rows(text, "4.0"), [MessageSizes::CountFree; 3]);
     let four = "1\n9\n3\n0 1\n0 0 0 0\n4 2\n0 1 0 0\n1002 2 0 0\n5 1\n0 0 0 0\n";
-    let range = |first, end| MessageSizes::Blocks(ByteRange { first, end });
+    let range = |first, end| MessageSizes::PerRank(ByteRange { first, end });
     assert_eq!(rows(four, "5.0")[1..3], [range(0, Some(251)), range(251, None)]);
     // Barriers look up 0 and meet no other rule.
     assert_eq!(rows("1 6 1 0 2 0 1 0 0 8 2 0 0", "5.0"), [MessageSizes::None]);
 }
 
 #[test]
-fn places_are_lines_fit_to_be_shown() {
-    let long = format!("short \x1b[1m line\n{} end\n", "x".repeat(200));
-    let lines = Lines::new(long.as_bytes());
-    assert_eq!(lines.place(Span::new(2, 4)), Place { line: 1, text: "short ?[1m line".to_owned() });
-    let place = lines.place(Span::new(20, 300));
-    assert_eq!((place.line, place.text.len()), (2, SHOWN + 4));
-    assert_eq!(lines.place(Span::at(long.len())).line, 3);
-    assert_eq!(Lines::new(b"").place(Span::at(0)), Place { line: 1, text: String::new() });
+fn wrong_results_and_calls_without_data_are_ends() {
+    let end = |call: &Call| match &explained("1 2 1 1 1 0 4 0 0", call)[0].answer {
+        Answer::Accepted(served) => (served.end, served.runs.clone()),
+        other => panic!("{other:?}"),
+    };
+    let call = Call::new(Collective::Allreduce, Ranks(4), Bytes(8192));
+    assert_eq!(end(&call).0, End::Algorithm);
+    let (wrong, words) = end(&call.non_commutative());
+    assert_eq!(wrong, End::Wrong);
+    assert!(words.starts_with("ring, with a WRONG RESULT: it reorders operands"), "{words}");
+    let empty = Call::new(Collective::Allreduce, Ranks(4), Bytes(0));
+    assert_eq!(end(&empty).0, End::Nothing);
+    // Elements without a size are elements.
+    assert_eq!(end(&empty.with_type_size(0)).0, End::Algorithm);
 }

@@ -1,30 +1,28 @@
 //! The classic format, field by field.
 
 use super::index::{Index, Search};
-use super::model::{Block, CollectiveRules, Rule, RuleState};
+use super::model::{CollectiveRules, CommRule, Rule, RuleState};
+use super::rejection::{ClassicFault, Field};
 use crate::call::Distribution;
 use crate::choice::Choice;
-use crate::classic::tokens::{Number, Tokens};
-use crate::classic::{Field, Rejection};
 use crate::collective::Collective;
 use crate::span::Span;
+use crate::tokens::{HEADER, Number, Tokens};
 
 /// Why a text is no classic file, and where.
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) span: Span,
-    pub(crate) rejection: Rejection,
+    pub(crate) rejection: ClassicFault,
     /// Whether memory is overwritten before the text is found out.
     pub(crate) overwrites: bool,
 }
 
 impl Fault {
-    fn new(span: Span, rejection: Rejection) -> Self {
+    fn new(span: Span, rejection: ClassicFault) -> Self {
         Self { span, rejection, overwrites: false }
     }
 }
-
-const HEADER: &[u8] = b"rule-file-version-";
 
 /// Reads a classic file: the number of its version line, if it is read and there, and its collectives.
 ///
@@ -43,7 +41,7 @@ pub(crate) fn read(
     let mut fields = Fields { tokens, bytes, requests, shifts_sizes, inherited };
     let count = fields.next(Field::Collectives)?;
     if count.value > u64::from(Collective::ID_COUNT) {
-        let rejection = Rejection::TooManyCollectives { line: count.span.line(bytes), count: count.value };
+        let rejection = ClassicFault::TooManyCollectives { line: count.span.line(bytes), count: count.value };
         return Err(Fault::new(count.span, rejection));
     }
     let collectives = (0..count.value).map(|_| fields.collective()).collect::<Result<_, _>>()?;
@@ -76,11 +74,11 @@ impl Fields<'_> {
     fn next(&mut self, field: Field) -> Result<Got, Fault> {
         let Some(Number { value, span }) = self.tokens.next() else {
             let span = Span::at(self.bytes.len());
-            return Err(Fault::new(span, Rejection::End { line: span.line(self.bytes), field }));
+            return Err(Fault::new(span, ClassicFault::End { line: span.line(self.bytes), field }));
         };
         match u64::try_from(value) {
             Ok(value) => Ok(Got { value, span }),
-            Err(_) => Err(Fault::new(span, Rejection::Negative { line: span.line(self.bytes), field, value })),
+            Err(_) => Err(Fault::new(span, ClassicFault::Negative { line: span.line(self.bytes), field, value })),
         }
     }
 
@@ -96,37 +94,37 @@ impl Fields<'_> {
     }
 
     fn too_many(&self, count: &Got, field: Field) -> Fault {
-        Fault::new(count.span, Rejection::TooMany { line: count.span.line(self.bytes), field, count: count.value })
+        Fault::new(count.span, ClassicFault::TooMany { line: count.span.line(self.bytes), field, count: count.value })
     }
 
     fn collective(&mut self) -> Result<CollectiveRules, Fault> {
         let name = self.next(Field::CollectiveId)?;
         let Some(id) = u32::try_from(name.value).ok().filter(|id| *id < Collective::ID_COUNT) else {
-            let rejection = Rejection::NoSuchCollective { line: name.span.line(self.bytes), id: name.value };
+            let rejection = ClassicFault::NoSuchCollective { line: name.span.line(self.bytes), id: name.value };
             return Err(Fault::new(name.span, rejection));
         };
         let count = self.next(Field::CommRules)?;
         let room = self.room(&count, Field::CommRules)?;
-        let mut blocks: Vec<Block> = Vec::new();
+        let mut comm_rules: Vec<CommRule> = Vec::new();
         // No reservation: a count may be absurd, and then the text ends first.
         for place in 0..count.value {
-            let mut block = self.block()?;
+            let mut comm_rule = self.comm_rule()?;
             if place >= room {
                 return Err(Fault { overwrites: true, ..self.too_many(&count, Field::CommRules) });
             }
             if self.shifts_sizes {
                 let last = place + 1 == count.value;
-                block.max = if last { i32::MAX } else { block.min.wrapping_sub(1) };
-                block.min = blocks.last().map_or(0, |before| before.max.wrapping_add(1));
+                comm_rule.max = if last { i32::MAX } else { comm_rule.min.wrapping_sub(1) };
+                comm_rule.min = comm_rules.last().map_or(0, |before| before.max.wrapping_add(1));
             }
-            blocks.push(block);
+            comm_rules.push(comm_rule);
         }
-        let span = name.span.to(blocks.last().map_or(count.span, |block| block.span));
+        let span = name.span.to(comm_rules.last().map_or(count.span, |comm_rule| comm_rule.span));
         let collective = Collective::from_id(id);
-        Ok(CollectiveRules { id, collective, span, name: name.span, replaced: false, blocks, index: Vec::new() })
+        Ok(CollectiveRules { id, collective, span, name: name.span, replaced: false, comm_rules, index: Vec::new() })
     }
 
-    fn block(&mut self) -> Result<Block, Fault> {
+    fn comm_rule(&mut self) -> Result<CommRule, Fault> {
         let size = self.next(Field::CommSize)?;
         let count = self.next(Field::MessageRules)?;
         let search = if self.shifts_sizes { Search::FirstMatch } else { Search::Walk };
@@ -144,7 +142,7 @@ impl Fields<'_> {
             rules.push(rule);
         }
         let listed = size.int() as i32;
-        let mut block = Block {
+        let mut comm_rule = CommRule {
             span: size.span.to(rules.last().map_or(count.span, |rule| rule.span)),
             size: size.span,
             listed: Some(listed),
@@ -154,8 +152,8 @@ impl Fields<'_> {
             rules,
             index: Index::Sorted(None),
         };
-        block.finish(search);
-        Ok(block)
+        comm_rule.finish(search);
+        Ok(comm_rule)
     }
 
     fn rule(&mut self, first: bool) -> Result<Rule, Fault> {
@@ -165,7 +163,7 @@ impl Fields<'_> {
         let segsize = self.next(Field::Segsize)?;
         let said = if self.requests && self.tokens.digit_follows() { self.tokens.next() } else { None };
         if first && size.value != 0 {
-            let rejection = Rejection::FirstSize { line: size.span.line(self.bytes), size: size.value };
+            let rejection = ClassicFault::FirstSize { line: size.span.line(self.bytes), size: size.value };
             return Err(Fault::new(size.span, rejection));
         }
         let max_requests = said.map_or(self.inherited, |number| number.value as u32);

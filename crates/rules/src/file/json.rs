@@ -4,16 +4,18 @@
 //! before, so that one and the same fault is a mere rejection in first place and a crash behind a good rule.
 
 use super::index::{Index, Search};
-use super::model::{Block, CollectiveRules, Format, Loaded, Rule, RuleState, SIZE_INF};
-use super::outcome::{Crash, CrashCause, JsonFault, Load, Rejection, RejectionCause};
+use super::load::{Crash, CrashCause, JsonFault, Load, Rejection, RejectionCause};
+use super::model::{CollectiveRules, CommRule, Format, Loaded, Rule, RuleState, SIZE_INF};
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::{self, Collective};
 use crate::json::{Document, Kind, Member, Value, c_str};
+use crate::lines::plain;
 use crate::registry;
 use crate::release::Release;
 use crate::span::Span;
+use crate::tokens::is_space;
 
 /// Why reading ends early.
 enum Stop {
@@ -63,16 +65,16 @@ impl Reader {
 
     fn collective(&mut self, member: Member<'_>) -> Result<CollectiveRules, Stop> {
         let name = c_str(member.key);
-        let text = || String::from_utf8_lossy(name).into_owned();
+        let text = || plain(&String::from_utf8_lossy(name));
         let Some(id) = collective::id_from_json(name) else {
             return Err(Stop::Cleanup(member.key_span, JsonFault::UnknownCollective { name: text() }));
         };
         if !matches!(member.value.kind(), Kind::Array(_)) {
             return Err(Stop::Cleanup(member.value.span(), JsonFault::NotAnArray { name: text() }));
         }
-        let mut blocks = Vec::new();
+        let mut comm_rules = Vec::new();
         for value in member.value.items() {
-            blocks.push(self.block(value, id)?);
+            comm_rules.push(self.comm_rule(value, id)?);
             self.finished_rule = true;
         }
         Ok(CollectiveRules {
@@ -81,12 +83,12 @@ impl Reader {
             span: member.key_span.to(member.value.span()),
             name: member.key_span,
             replaced: false,
-            blocks,
+            comm_rules,
             index: Vec::new(),
         })
     }
 
-    fn block(&self, value: Value<'_>, id: u32) -> Result<Block, Stop> {
+    fn comm_rule(&self, value: Value<'_>, id: u32) -> Result<CommRule, Stop> {
         let [min, max, distribution, rules] =
             value.pick(["comm_size_min", "comm_size_max", "comm_rank_distribution", "rules"]);
         let size = |member, key, absent: i32| match integer(member, key) {
@@ -113,7 +115,7 @@ impl Reader {
             // What was freed before has been replaced by now.
             _ => return Err(Stop::Reject(list.span(), JsonFault::RulesNotArray)),
         }
-        let mut block = Block {
+        let mut comm_rule = CommRule {
             span: value.span(),
             size: min.map_or(value.span(), |member| member.value.span()),
             listed: None,
@@ -123,8 +125,8 @@ impl Reader {
             rules: list.items().map(|value| self.rule(value, id)).collect::<Result<_, _>>()?,
             index: Index::Sorted(None),
         };
-        block.finish(Search::FirstMatch);
-        Ok(block)
+        comm_rule.finish(Search::FirstMatch);
+        Ok(comm_rule)
     }
 
     fn rule(&self, value: Value<'_>, id: u32) -> Result<Rule, Stop> {
@@ -199,8 +201,7 @@ fn strtol(text: &[u8]) -> Option<i64> {
     if text.is_empty() {
         return Some(0);
     }
-    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r');
-    let text = &text[text.iter().take_while(|byte| blank(byte)).count()..];
+    let text = &text[text.iter().take_while(|byte| is_space(**byte)).count()..];
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),

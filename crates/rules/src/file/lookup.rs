@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
-
-use super::model::{Block, Loaded, Rule, RuleState};
+use super::model::{CommRule, Loaded, Rule, RuleState};
 use crate::call::{Call, Distribution};
 use crate::choice::Choice;
 use crate::collective::Collective;
@@ -14,20 +12,20 @@ use crate::table::{RankSteps, RuleTable, SizeSteps};
 use crate::units::Ranks;
 
 /// A rule by its place in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RuleRef {
     /// Place among [`Loaded::collectives`].
     pub collective: usize,
-    /// Place among the blocks of the collective.
-    pub block: usize,
-    /// Place among the rules of the block.
+    /// Place among the communicator rules of the collective.
+    pub comm_rule: usize,
+    /// Place among the rules of the communicator rule.
     pub rule: usize,
     /// The rule in the source.
     pub span: Span,
 }
 
 /// What serves a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lookup {
     /// The size that was looked up.
     pub lookup_bytes: u64,
@@ -40,23 +38,23 @@ pub struct Lookup {
 }
 
 /// Why a call is served as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The file has no communicator rules for the collective.
     NoRules,
     /// No communicator rule fits (6.0).
-    NoBlock,
+    NoCommRule,
     /// The communicator rule that serves has no message rules.
-    EmptyBlock {
-        /// Its place among the blocks of the collective.
-        block: usize,
+    EmptyCommRule {
+        /// Its place among the communicator rules of the collective.
+        comm_rule: usize,
         /// Its place in the source.
         span: Span,
     },
     /// The communicator rule that serves has no message rule that fits, and no other is tried (6.0).
     NoSize {
-        /// Its place among the blocks of the collective.
-        block: usize,
+        /// Its place among the communicator rules of the collective.
+        comm_rule: usize,
         /// Its place in the source.
         span: Span,
     },
@@ -72,8 +70,8 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NoRules => "the file has no rules for the collective",
-            Self::NoBlock => "no rules are for communicators of this size",
-            Self::EmptyBlock { .. } => "there are no message rules for communicators of this size",
+            Self::NoCommRule => "no rules are for communicators of this size",
+            Self::EmptyCommRule { .. } => "there are no message rules for communicators of this size",
             Self::NoSize { .. } => {
                 "the first rules for communicators of this size leave a gap here, and no others are tried"
             }
@@ -94,27 +92,27 @@ impl Loaded {
     /// The same by the size that is looked up.
     pub fn serve(&self, collective: Collective, ranks: Ranks, lookup_bytes: u64, distribution: Distribution) -> Lookup {
         let builtin = |reason| Lookup { lookup_bytes, rule: None, choice: Choice::BUILTIN, reason };
-        let Some((place, rules)) = self.rules_for(collective).filter(|(_, rules)| !rules.blocks.is_empty()) else {
+        let Some((place, rules)) = self.rules_for(collective).filter(|(_, rules)| !rules.comm_rules.is_empty()) else {
             return builtin(Reason::NoRules);
         };
         let search = self.search();
-        let Some(block) = rules.find(search, distribution, ranks.0) else { return builtin(Reason::NoBlock) };
-        let Block { span, rules: list, .. } = &rules.blocks[block];
+        let Some(comm_rule) = rules.find(search, distribution, ranks.0) else { return builtin(Reason::NoCommRule) };
+        let CommRule { span, rules: list, .. } = &rules.comm_rules[comm_rule];
         if list.is_empty() {
-            return builtin(Reason::EmptyBlock { block, span: *span });
+            return builtin(Reason::EmptyCommRule { comm_rule, span: *span });
         }
-        let Some(rule) = rules.blocks[block].find(search, lookup_bytes) else {
-            return builtin(Reason::NoSize { block, span: *span });
+        let Some(rule) = rules.comm_rules[comm_rule].find(search, lookup_bytes) else {
+            return builtin(Reason::NoSize { comm_rule, span: *span });
         };
         let choice = list[rule].effect();
         let reason = if choice.is_builtin() {
             Reason::RuleBuiltin
-        } else if !self.behaviour.first_match && i64::from(ranks.0) < i64::from(rules.blocks[block].min) {
+        } else if !self.behaviour.first_match && i64::from(ranks.0) < i64::from(rules.comm_rules[comm_rule].min) {
             Reason::BelowFirst
         } else {
             Reason::Rule
         };
-        let rule = RuleRef { collective: place, block, rule, span: list[rule].span };
+        let rule = RuleRef { collective: place, comm_rule, rule, span: list[rule].span };
         Lookup { lookup_bytes, rule: Some(rule), choice, reason }
     }
 
@@ -126,25 +124,28 @@ impl Loaded {
 
     /// What the file means for communicators that lie on nodes like this.
     ///
-    /// Takes time and memory in proportion to the table, which repeats the sizes of a block for every range of
-    /// communicator sizes that it serves: one, unless JSON blocks overlap.
+    /// Takes time and memory in proportion to the table, which repeats the sizes of a communicator rule for every range of
+    /// communicator sizes that it serves: one, unless JSON communicator rules overlap.
     pub fn to_table_for(&self, distribution: Distribution) -> RuleTable {
         let mut table = RuleTable::new();
         for collective in Collective::ALL {
             let Some((_, rules)) = self.rules_for(collective) else { continue };
             let steps = rules.steps(self.search(), distribution).into_iter();
-            let sizes = |block: Option<usize>| {
-                block.map_or_else(|| Steps::constant(Choice::BUILTIN), |block| self.sizes(&rules.blocks[block]))
+            let sizes = |comm_rule: Option<usize>| {
+                comm_rule.map_or_else(
+                    || Steps::constant(Choice::BUILTIN),
+                    |comm_rule| self.sizes(&rules.comm_rules[comm_rule]),
+                )
             };
-            let ranks: RankSteps = Steps::ascending(steps.map(|(start, block)| (start, sizes(block))));
+            let ranks: RankSteps = Steps::ascending(steps.map(|(start, comm_rule)| (start, sizes(comm_rule))));
             table.set(collective, ranks);
         }
         table
     }
 
-    fn sizes(&self, block: &Block) -> SizeSteps {
-        let steps = block.index.steps(self.search(), &block.rules, Rule::range).into_iter();
-        let choice = |rule: Option<usize>| rule.map_or(Choice::BUILTIN, |rule| block.rules[rule].effect());
+    fn sizes(&self, comm_rule: &CommRule) -> SizeSteps {
+        let steps = comm_rule.index.steps(self.search(), &comm_rule.rules, Rule::range).into_iter();
+        let choice = |rule: Option<usize>| rule.map_or(Choice::BUILTIN, |rule| comm_rule.rules[rule].effect());
         Steps::ascending(steps.map(|(start, rule)| (start, choice(rule))))
     }
 }

@@ -7,17 +7,18 @@
 mod classic;
 mod index;
 mod json;
+mod load;
 mod lookup;
 mod model;
-mod outcome;
+mod rejection;
 
 use crate::behaviour::Behaviour;
 use crate::json::{Document, SyntaxError};
 
-pub(crate) use classic::read as read_classic;
+pub use load::{Crash, CrashCause, JsonFault, Load, Rejection, RejectionCause};
 pub use lookup::{Lookup, Reason, RuleRef};
-pub use model::{Block, CollectiveRules, Format, Loaded, Rule, RuleState};
-pub use outcome::{Crash, CrashCause, JsonFault, Load, Rejection, RejectionCause};
+pub use model::{CollectiveRules, CommRule, Format, Loaded, Rule, RuleState};
+pub use rejection::{ClassicFault, Field};
 
 /// Reads a file as a version does, with `coll_tuned_alltoall_algorithm_max_requests` at its default of 0.
 pub fn load(bytes: &[u8], behaviour: &Behaviour) -> Load {
@@ -38,7 +39,7 @@ pub fn load_inheriting(bytes: &[u8], behaviour: &Behaviour, max_requests: u32) -
 
 fn load_classic(not_json: Option<SyntaxError>, bytes: &[u8], behaviour: &Behaviour, max_requests: u32) -> Load {
     let inherited = if behaviour.inherits_requests { max_requests } else { 0 };
-    match read_classic(bytes, behaviour.reads_header, behaviour.shifts_sizes, inherited) {
+    match classic::read(bytes, behaviour.reads_header, behaviour.shifts_sizes, inherited) {
         Ok((header, collectives)) => {
             let loaded = Loaded::new(*behaviour, Format::Classic { header }, collectives);
             Load::Accepted(Loaded { not_json, ..loaded })

@@ -37,7 +37,7 @@ pub struct Loaded {
     pub(super) serving: [Option<u32>; Collective::ID_COUNT as usize],
 }
 
-/// The rules of a collective: one block of a classic file, one member of `collectives` in JSON.
+/// The rules of a collective: one communicator rule of a classic file, one member of `collectives` in JSON.
 #[derive(Clone, Debug)]
 pub struct CollectiveRules {
     /// Open MPI's id.
@@ -51,16 +51,16 @@ pub struct CollectiveRules {
     /// Whether later rules for the same collective replace these.
     pub replaced: bool,
     /// Its communicator rules, in the order of the file.
-    pub blocks: Vec<Block>,
-    /// The search over `blocks` for each distribution, or one for all.
+    pub comm_rules: Vec<CommRule>,
+    /// The search over `communicator rules` for each distribution, or one for all.
     pub(super) index: Vec<Index>,
 }
 
 /// A communicator rule: the message rules for some communicator sizes.
 ///
-/// Up to 5.0 only `min` plays a part. In 6.0 the first block with `min <= ranks <= max` serves.
+/// Up to 5.0 only `min` plays a part. In 6.0 the first communicator rule with `min <= ranks <= max` serves.
 #[derive(Clone, Debug)]
-pub struct Block {
+pub struct CommRule {
     /// All of it.
     pub span: Span,
     /// Where its size is said; in JSON its smallest size if that is there, else the whole.
@@ -121,7 +121,7 @@ impl Rule {
     }
 }
 
-impl Block {
+impl CommRule {
     /// The communicator sizes that it can serve. Negative numbers, as C sees large ones, lie below every size.
     pub(super) fn range(&self) -> Range {
         let size = |int: i32| u64::try_from(int).ok();
@@ -150,28 +150,28 @@ impl Block {
 }
 
 impl CollectiveRules {
-    /// Makes the index; to be called when all blocks are there.
+    /// Makes the index; to be called when all communicator rules are there.
     pub(super) fn finish(&mut self, search: Search) {
-        let alike = self.blocks.iter().all(|block| block.distribution == Distribution::Any);
+        let alike = self.comm_rules.iter().all(|comm_rule| comm_rule.distribution == Distribution::Any);
         let distributions = if alike { &Distribution::ALL[..1] } else { &Distribution::ALL };
         let index = |communicator: &Distribution| {
-            Index::new(search, self.blocks.iter().map(|block| block.range_for(*communicator)))
+            Index::new(search, self.comm_rules.iter().map(|comm_rule| comm_rule.range_for(*communicator)))
         };
         self.index = distributions.iter().map(index).collect();
     }
 
     fn index_for(&self, communicator: Distribution) -> &Index {
-        // One index serves all where no block asks for a distribution.
+        // One index serves all where no communicator rule asks for a distribution.
         self.index.get(communicator as usize).unwrap_or(&self.index[0])
     }
 
     pub(super) fn find(&self, search: Search, communicator: Distribution, ranks: u32) -> Option<usize> {
-        let range = |block: &Block| block.range_for(communicator);
-        self.index_for(communicator).find(search, &self.blocks, range, ranks.into())
+        let range = |comm_rule: &CommRule| comm_rule.range_for(communicator);
+        self.index_for(communicator).find(search, &self.comm_rules, range, ranks.into())
     }
 
     pub(super) fn steps(&self, search: Search, communicator: Distribution) -> Vec<(u64, Option<usize>)> {
-        self.index_for(communicator).steps(search, &self.blocks, |block| block.range_for(communicator))
+        self.index_for(communicator).steps(search, &self.comm_rules, |comm_rule| comm_rule.range_for(communicator))
     }
 }
 

@@ -139,7 +139,7 @@ fn what_is_no_json_is_refused() {
 fn errors_have_their_place() {
     let error = Document::parse(b"{\n  \"a\": 1\n  // no\n}").expect_err("a comment");
     assert_eq!(error.span, Span::new(13, 14));
-    assert_eq!(error.span.position(b"{\n  \"a\": 1\n  // no\n}"), (3, 3));
+    assert_eq!(error.span.start, 13);
     assert_eq!(error.to_string(), "JSON has no comments");
 }
 

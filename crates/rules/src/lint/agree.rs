@@ -40,7 +40,7 @@ pub(super) fn check(meant: &[&Loaded], problems: &mut Collector) {
         let Some((_, rules)) = first.rules_for(collective).or_else(|| other.rules_for(collective)) else { continue };
         let shifted = versions.iter().all(|version| version.shifts_sizes) && !first.behaviour.shifts_sizes;
         // A list of one communicator size has nothing to be shifted.
-        let shifted = shifted && rules.blocks.len() > 1;
+        let shifted = shifted && rules.comm_rules.len() > 1;
         let code = if shifted { Code::ShiftedSizes } else { Code::Disagreement };
         let words = |loaded: &Loaded, choice| registry::describe(loaded.behaviour.release, collective, choice);
         let Example { ranks, bytes, choices: [one, two] } = example;

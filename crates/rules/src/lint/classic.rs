@@ -1,24 +1,14 @@
 //! The strict reading of a classic file: what the text says to people, and where Open MPI would stumble over it.
 
-use std::collections::HashSet;
-
 use super::code::Code;
 use super::collect::Collector;
-use super::layout::{self, Block, Collective, Layout};
+use super::listing::{self, Collective, CommRule, Listing};
 use super::problem::Related;
+use super::strict::Strict;
 use super::words::{self, Number, Words};
 use crate::behaviour::Behaviour;
 use crate::collective::{self, Collective as Known};
 use crate::span::Span;
-
-/// What later checks need to know of the strict reading.
-#[derive(Debug, Default)]
-pub(super) struct Strict {
-    /// Where Open MPI reads something else than is written.
-    pub(super) garbage: Vec<Span>,
-    /// Where rules or communicator rules begin whose sizes are reported already.
-    pub(super) flagged: HashSet<usize>,
-}
 
 /// Reads a file and reports all that is wrong with its text.
 pub(super) fn read(source: &[u8], versions: &[Behaviour], problems: &mut Collector) -> Strict {
@@ -29,8 +19,8 @@ pub(super) fn read(source: &[u8], versions: &[Behaviour], problems: &mut Collect
         // Which number belongs to what is anybody's guess.
         return strict;
     }
-    let layout = layout::read(&words);
-    reader.file(&layout);
+    let listing = listing::read(&words);
+    reader.file(&listing);
     strict
 }
 
@@ -63,30 +53,30 @@ impl Reader<'_> {
         self.problems.add(code, span, self.versions, message);
     }
 
-    fn file(&mut self, layout: &Layout<'_>) {
-        let Some(count) = layout.count else {
+    fn file(&mut self, listing: &Listing<'_>) {
+        let Some(count) = listing.count else {
             self.add(Code::EndsEarly, Span::at(self.source.len()), "there is no number in the file");
             return;
         };
         if count.value > u64::from(Known::ID_COUNT) {
             self.add(Code::TooManyCollectives, count.span, format!("{} collectives are announced", count.value));
         }
-        if layout.ends_early {
+        if listing.ends_early {
             let at = self.words.numbers.last().map_or(0, |number| number.span.end);
             let end = Span::new(at.saturating_sub(1), at);
             self.add(Code::EndsEarly, end, "the file ends here, before everything that was announced");
         } else {
-            self.counts(count, layout.collectives.len(), "collective", layout.collectives.last().map(|last| last.id));
+            self.counts(count, listing.collectives.len(), "collective", listing.collectives.last().map(|last| last.id));
         }
-        if let Some(trailing) = layout.trailing {
+        if let Some(trailing) = listing.trailing {
             let end = self.words.numbers.last().map_or(trailing.span, |last| last.span);
             self.add(Code::Trailing, trailing.span.to(end), "numbers that nothing announces");
         }
         let mut seen: [Option<Number>; Known::ID_COUNT as usize] = [None; Known::ID_COUNT as usize];
-        for collective in &layout.collectives {
-            self.collective(collective, layout.ends_early, &mut seen);
+        for collective in &listing.collectives {
+            self.collective(collective, listing.ends_early, &mut seen);
         }
-        self.fifth_columns(layout);
+        self.fifth_columns(listing);
     }
 
     /// Reports a count that is not the number of what follows.
@@ -112,7 +102,7 @@ impl Reader<'_> {
         ends_early: bool,
         seen: &mut [Option<Number>; Known::ID_COUNT as usize],
     ) {
-        let Collective { id, count, blocks } = collective;
+        let Collective { id, count, comm_rules } = collective;
         match u32::try_from(id.value).ok().filter(|id| *id < Known::ID_COUNT) {
             None => self.add(
                 Code::NoSuchId,
@@ -133,31 +123,41 @@ impl Reader<'_> {
             }
         }
         if !ends_early {
-            self.counts(*count, blocks.len(), "communicator size", blocks.last().map(|block| block.size));
+            self.counts(
+                *count,
+                comm_rules.len(),
+                "communicator size",
+                comm_rules.last().map(|comm_rule| comm_rule.size),
+            );
         }
         let mut before: Option<Number> = None;
-        for block in blocks {
-            self.fits_int(block.size, "communicator size");
-            if let Some(before) = before.filter(|before| before.value > block.size.value) {
-                self.unsorted("communicator size", block.size, before);
+        for comm_rule in comm_rules {
+            self.fits_int(comm_rule.size, "communicator size");
+            if let Some(before) = before.filter(|before| before.value > comm_rule.size.value) {
+                self.unsorted("communicator size", comm_rule.size, before);
             }
-            before = Some(block.size);
-            self.block(block, ends_early);
+            before = Some(comm_rule.size);
+            self.comm_rule(comm_rule, ends_early);
         }
     }
 
-    fn block(&mut self, block: &Block<'_>, ends_early: bool) {
+    fn comm_rule(&mut self, comm_rule: &CommRule<'_>, ends_early: bool) {
         if !ends_early {
-            self.counts(block.count, block.rules.len(), "message rule", block.rules.last().map(|rule| rule[0]));
+            self.counts(
+                comm_rule.count,
+                comm_rule.rules.len(),
+                "message rule",
+                comm_rule.rules.last().map(|rule| rule[0]),
+            );
         }
         let mut before: Option<Number> = None;
-        for (place, rule) in block.rules.iter().enumerate() {
+        for (place, rule) in comm_rule.rules.iter().enumerate() {
             let size = rule[0];
             if place == 0 && size.value != 0 {
                 self.add(
                     Code::FirstSize,
                     size.span,
-                    format!("the rules for {} ranks begin at size {}", block.size.value, size.value),
+                    format!("the rules for {} ranks begin at size {}", comm_rule.size.value, size.value),
                 );
             }
             match before {
@@ -196,11 +196,15 @@ impl Reader<'_> {
         }
     }
 
-    fn fifth_columns(&mut self, layout: &Layout<'_>) {
+    fn fifth_columns(&mut self, listing: &Listing<'_>) {
         if self.words.has_requests() {
             return;
         }
-        let rules = layout.collectives.iter().flat_map(|collective| &collective.blocks).flat_map(|block| &block.rules);
+        let rules = listing
+            .collectives
+            .iter()
+            .flat_map(|collective| &collective.comm_rules)
+            .flat_map(|comm_rule| &comm_rule.rules);
         let spans: Vec<Span> = rules.filter_map(|rule| rule.get(4)).map(|number| number.span).collect();
         let message = || "a fifth number on the line of a rule".to_owned();
         self.problems.add_many(Code::FifthColumn, &spans, 0, self.versions, message);

@@ -68,6 +68,12 @@ codes! {
         "Versions before 6.0 know classic files only and look for numbers in this text.",
         "Write a classic file for these versions; or check the versions that matter with --release.";
 
+    CrashesVerbose 6 Warning "crashes 6.0 when it is asked what it read",
+        "coll/tuned of 6.0 has no algorithms for this collective. It ignores the rules, but from coll_tuned_verbose 2 \
+         on it prints what it read and looks their names up in a table that is not there: every program ends with a \
+         segmentation fault in MPI_Init.",
+        "Remove the rules of this collective.";
+
     BrokenNumber 101 Error "broken number",
         "Open MPI reads integers with C's %li: it stops at the first character that does not fit and takes the rest \
          for further fields. A number with a leading 0 is octal, so that 0800 is 0 and then 800.",
@@ -188,7 +194,7 @@ codes! {
     DeadRule 301 Warning "rule never serves",
         "No call is ever served by this rule, in any version that reads the file.",
         "Remove it, or correct the sizes around it.";
-    DeadBlock 302 Warning "communicator rule never serves",
+    DeadCommRule 302 Warning "communicator rule never serves",
         "No communicator is ever served by these rules, in any version that reads the file.",
         "Remove them, or correct the sizes around them.";
     BelowFirst 303 Warning "serves smaller communicators as well",

@@ -13,7 +13,7 @@ use crate::release::Release;
 use crate::span::Span;
 
 const ROOT: [&str; 4] = ["rule_file_version", "module", "collectives", "$schema"];
-const BLOCK: [&str; 4] = ["comm_size_min", "comm_size_max", "comm_rank_distribution", "rules"];
+const COMM_RULE: [&str; 4] = ["comm_size_min", "comm_size_max", "comm_rank_distribution", "rules"];
 const RULE: [&str; 6] = ["msg_size_min", "msg_size_max", "alg", "faninout", "seg_size", "reqs"];
 
 /// Keys that other programs write, and what was meant.
@@ -173,7 +173,7 @@ impl Reader<'_> {
                 Some(meant) => format!("Write \"{meant}\".").into(),
                 None => format!("Write one of {}.", Collective::ALL.map(Collective::name).join(", ")).into(),
             };
-            self.blocks(member.value, None, &name);
+            self.comm_rules(member.value, None, &name);
             return;
         };
         if let Some(first) = seen[id as usize].replace(member.key_span) {
@@ -185,27 +185,30 @@ impl Reader<'_> {
         if collective.is_none() {
             let message = format!("`{name}` has no tuned algorithms");
             let problem = self.problems.add(Code::UntunedAlgorithm, member.key_span, &self.versions, message);
-            let rules =
-                member.value.items().filter_map(|block| block.get("rules")).flat_map(|rules| rules.value.items());
+            let rules = member
+                .value
+                .items()
+                .filter_map(|comm_rule| comm_rule.get("rules"))
+                .flat_map(|rules| rules.value.items());
             if rules.into_iter().all(|rule| rule.get("alg").is_none()) {
                 problem.severity = Severity::Warning;
             }
         }
-        self.blocks(member.value, collective, &name);
+        self.comm_rules(member.value, collective, &name);
     }
 
-    fn blocks(&mut self, list: Value<'_>, collective: Option<Collective>, name: &str) {
+    fn comm_rules(&mut self, list: Value<'_>, collective: Option<Collective>, name: &str) {
         if !matches!(list.kind(), Kind::Array(_)) {
             self.wrong_type(list, &format!("`{name}`"), "an array of communicator rules");
             return;
         }
-        for block in list.items() {
-            if !matches!(block.kind(), Kind::Object(_)) {
-                self.wrong_type(block, "a communicator rule", "an object");
+        for comm_rule in list.items() {
+            if !matches!(comm_rule.kind(), Kind::Object(_)) {
+                self.wrong_type(comm_rule, "a communicator rule", "an object");
                 continue;
             }
-            self.keys(block, &BLOCK, "a communicator rule");
-            let [min, max, distribution, rules] = block.pick(BLOCK);
+            self.keys(comm_rule, &COMM_RULE, "a communicator rule");
+            let [min, max, distribution, rules] = comm_rule.pick(COMM_RULE);
             for member in [min, max].into_iter().flatten() {
                 self.ranks(member);
             }
@@ -223,7 +226,7 @@ impl Reader<'_> {
                 }
             }
             let Some(Member { value: rules, .. }) = rules else {
-                let span = Span::new(block.span().start, block.span().start + 1);
+                let span = Span::new(comm_rule.span().start, comm_rule.span().start + 1);
                 self.add(Code::MissingMember, span, "the communicator rule has no `rules`");
                 continue;
             };

@@ -3,7 +3,7 @@
 use super::code::Code;
 use super::collect::Collector;
 use super::problem::Related;
-use super::reach::{Served, ServedBlock, View};
+use super::reach::{Served, ServedCommRule, View};
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::file::{Loaded, Rule};
@@ -19,11 +19,11 @@ use crate::units::Ranks;
 pub(super) fn check(view: &View<'_>, problems: &mut Collector) {
     let loaded = view.loaded;
     for served in &view.collectives {
-        for block in &served.blocks {
+        for comm_rule in &served.comm_rules {
             // Choices over sizes; a gap is left to the builtin.
-            let rule = |rule: Option<usize>| rule.map(|rule| &block.block.rules[rule]);
+            let rule = |rule: Option<usize>| rule.map(|rule| &comm_rule.comm_rule.rules[rule]);
             let choice = |found: Option<usize>| rule(found).map_or(Choice::BUILTIN, Rule::effect);
-            let steps = Steps::ascending(block.steps.iter().map(|(start, rule)| (*start, choice(*rule))));
+            let steps = Steps::ascending(comm_rule.steps.iter().map(|(start, rule)| (*start, choice(*rule))));
             if steps.count() < 2 {
                 continue;
             }
@@ -32,16 +32,16 @@ pub(super) fn check(view: &View<'_>, problems: &mut Collector) {
                 .iter()
                 .skip(1)
                 .filter_map(|(start, _, _)| {
-                    let place = block.steps.partition_point(|(at, _)| *at < start);
-                    rule(block.steps.get(place)?.1).map(|rule| rule.span)
+                    let place = comm_rule.steps.partition_point(|(at, _)| *at < start);
+                    rule(comm_rule.steps.get(place)?.1).map(|rule| rule.span)
                 })
                 .collect();
-            let at = changes.first().copied().unwrap_or(block.block.size);
-            if !size_dependent(loaded, served, block, &steps, &changes, problems) {
-                unseen(loaded, served, block, at, problems);
+            let at = changes.first().copied().unwrap_or(comm_rule.comm_rule.size);
+            if !size_dependent(loaded, served, comm_rule, &steps, &changes, problems) {
+                unseen(loaded, served, comm_rule, at, problems);
             }
             other_metric(loaded, served, at, problems);
-            per_rank(loaded, served, block, &steps, at, problems);
+            per_rank(loaded, served, comm_rule, &steps, at, problems);
         }
     }
 }
@@ -49,7 +49,7 @@ pub(super) fn check(view: &View<'_>, problems: &mut Collector) {
 fn size_dependent(
     loaded: &Loaded,
     served: &Served<'_>,
-    block: &ServedBlock<'_>,
+    comm_rule: &ServedCommRule<'_>,
     steps: &Steps<Choice>,
     changes: &[Span],
     problems: &mut Collector,
@@ -58,15 +58,15 @@ fn size_dependent(
     if !matches!(collective, Collective::Gather | Collective::Scatter) {
         return false;
     }
-    let mut blocks = all_builtin();
-    blocks.set(block.first(), None, steps.clone());
+    let mut comm_rules = all_builtin();
+    comm_rules.set(comm_rule.first(), None, steps.clone());
     let mut table = RuleTable::new();
-    table.set(collective, blocks);
+    table.set(collective, comm_rules);
     if !hazard::check(&table).iter().any(|hazard| matches!(hazard, Hazard::SizeDependent { .. })) {
         return true;
     }
-    let message = || format!("the {} rules for {} change with the message size", collective.name(), ranks(block));
-    let problem = problems.merge(Code::SizeDependent, block.block.size, 0, &[loaded.behaviour], message);
+    let message = || format!("the {} rules for {} change with the message size", collective.name(), ranks(comm_rule));
+    let problem = problems.merge(Code::SizeDependent, comm_rule.comm_rule.size, 0, &[loaded.behaviour], message);
     if problem.related.is_empty() {
         let related = |span: &Span| Related { span: *span, message: "changes here".to_owned() };
         problem.related = changes.iter().take(3).map(related).collect();
@@ -74,13 +74,13 @@ fn size_dependent(
     true
 }
 
-fn ranks(block: &ServedBlock<'_>) -> String {
-    block.ranks.first().map_or_else(String::new, ToString::to_string)
+fn ranks(comm_rule: &ServedCommRule<'_>) -> String {
+    comm_rule.ranks.first().map_or_else(String::new, ToString::to_string)
 }
 
-fn unseen(loaded: &Loaded, served: &Served<'_>, block: &ServedBlock<'_>, at: Span, problems: &mut Collector) {
+fn unseen(loaded: &Loaded, served: &Served<'_>, comm_rule: &ServedCommRule<'_>, at: Span, problems: &mut Collector) {
     let collective = served.collective;
-    let seen = match metric(loaded.behaviour.release, collective, Ranks(block.first() as u32)) {
+    let seen = match metric(loaded.behaviour.release, collective, Ranks(comm_rule.first() as u32)) {
         Metric::Times(_) => return,
         Metric::None => "always 0",
         Metric::CountFree => "the size of the datatype times the number of ranks",
@@ -106,15 +106,15 @@ fn other_metric(loaded: &Loaded, served: &Served<'_>, at: Span, problems: &mut C
 fn per_rank(
     loaded: &Loaded,
     served: &Served<'_>,
-    block: &ServedBlock<'_>,
+    comm_rule: &ServedCommRule<'_>,
     steps: &Steps<Choice>,
     at: Span,
     problems: &mut Collector,
 ) {
     // What the list says, rather than what it serves below that.
     let listed =
-        block.block.listed.filter(|_| !loaded.behaviour.shifts_sizes).and_then(|size| u64::try_from(size).ok());
-    let count = listed.map_or(block.first(), |size| size.max(block.first()));
+        comm_rule.comm_rule.listed.filter(|_| !loaded.behaviour.shifts_sizes).and_then(|size| u64::try_from(size).ok());
+    let count = listed.map_or(comm_rule.first(), |size| size.max(comm_rule.first()));
     let totals = matches!(
         metric(loaded.behaviour.release, served.collective, Ranks(count as u32)),
         Metric::Times(factor) if factor == count && count > 2

@@ -18,13 +18,15 @@ mod agree;
 mod classic;
 mod code;
 mod collect;
+mod fate;
+mod intent;
 mod json;
-mod layout;
+mod listing;
 mod metrics;
-mod outcome;
 mod problem;
 mod reach;
 mod rules;
+mod strict;
 mod words;
 
 use crate::behaviour::Behaviour;
@@ -32,17 +34,12 @@ use crate::file::{Load, Loaded, load};
 use crate::json::Document;
 
 pub use code::Code;
-pub use problem::{Outcome, Problem, Related, Report, Severity, Verdict};
+pub use problem::{Fate, Problem, Reading, Related, Report, Severity};
 
 use collect::Collector;
+use intent::Intent;
 use reach::View;
-
-/// What a file was written as, which shows in its first character.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Intent {
-    Classic,
-    Json,
-}
+use strict::Strict;
 
 /// Checks a file for these versions; for all that behave differently where there are none.
 ///
@@ -65,23 +62,23 @@ fn check_all(source: &[u8], versions: Vec<Behaviour>, named: bool) -> Report {
             kept.push(version);
         }
     }
-    let intent = intent(source);
+    let intent = Intent::of(source);
     let mut problems = Collector::default();
     let strict = match intent {
         Intent::Classic => classic::read(source, &kept, &mut problems),
         Intent::Json => match Document::parse(source) {
             Ok(document) => {
                 json::read(&document, source, &kept, &mut problems);
-                classic::Strict::default()
+                Strict::default()
             }
             Err(error) => {
                 json::not_json(&error, source, &kept, &mut problems);
-                classic::Strict::default()
+                Strict::default()
             }
         },
     };
     let loads: Vec<(Behaviour, Load)> = kept.iter().map(|version| (*version, load(source, version))).collect();
-    let outcomes = outcome::judge(source, intent, &loads, &strict, named, &mut problems);
+    let readings = fate::judge(source, intent, &loads, &strict, named, &mut problems);
     // What a version makes of a format that it takes for another is beside the point.
     let reads = |version: &Behaviour| intent == Intent::Classic || version.reads_json;
     let meant: Vec<&Loaded> =
@@ -99,15 +96,7 @@ fn check_all(source: &[u8], versions: Vec<Behaviour>, named: bool) -> Report {
     // Behind the first place that is misread rules are not what they seem to be.
     let sound = strict.garbage.iter().map(|span| span.start).min().unwrap_or(usize::MAX);
     problems.extend(meanings, |problem| problem.span.end <= sound);
-    Report { outcomes, problems: problems.finish() }
-}
-
-fn intent(source: &[u8]) -> Intent {
-    let text = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source);
-    match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        Some(b'{' | b'[') => Intent::Json,
-        _ => Intent::Classic,
-    }
+    Report { readings, problems: problems.finish() }
 }
 
 #[cfg(test)]

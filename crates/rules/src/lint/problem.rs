@@ -54,7 +54,7 @@ pub struct Problem {
 /// What a version does with the file as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum Fate {
     /// Its rules are in force.
     Accepted,
     /// All of it is ignored, silently.
@@ -65,19 +65,21 @@ pub enum Verdict {
 
 /// A version and what it does with the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Outcome {
+pub struct Reading {
     /// The version.
     #[serde(serialize_with = "name")]
     pub version: Behaviour,
     /// What it does.
-    pub verdict: Verdict,
+    #[serde(rename = "verdict")]
+    pub fate: Fate,
 }
 
 /// Everything about a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// What each version does with it as a whole.
-    pub outcomes: Vec<Outcome>,
+    #[serde(rename = "outcomes")]
+    pub readings: Vec<Reading>,
     /// The problems, in the order of the file.
     pub problems: Vec<Problem>,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::code::Code;
 use super::collect::Collector;
-use super::reach::{Served, ServedBlock, View};
+use super::reach::{Served, ServedCommRule, View};
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::file::{Loaded, Rule};
@@ -21,8 +21,8 @@ pub(super) fn check(view: &View<'_>, problems: &mut Collector) {
     let loaded = view.loaded;
     let mut groups = Groups::new();
     for served in &view.collectives {
-        for block in &served.blocks {
-            check_block(loaded, served, block, &mut groups, problems);
+        for comm_rule in &served.comm_rules {
+            check_comm_rule(loaded, served, comm_rule, &mut groups, problems);
         }
     }
     for ((code, _, _, kind), (mut spans, message)) in groups {
@@ -32,17 +32,18 @@ pub(super) fn check(view: &View<'_>, problems: &mut Collector) {
     }
 }
 
-fn check_block(
+fn check_comm_rule(
     loaded: &Loaded,
     served: &Served<'_>,
-    block: &ServedBlock<'_>,
+    comm_rule: &ServedCommRule<'_>,
     groups: &mut Groups,
     problems: &mut Collector,
 ) {
     let (release, collective) = (loaded.behaviour.release, served.collective);
     let name = collective.name();
-    for (_, end, rule) in block.ranges() {
-        let Some(rule) = rule.map(|rule| &block.block.rules[rule]).filter(|rule| !rule.choice.is_builtin()) else {
+    for (_, end, rule) in comm_rule.ranges() {
+        let Some(rule) = rule.map(|rule| &comm_rule.comm_rule.rules[rule]).filter(|rule| !rule.choice.is_builtin())
+        else {
             continue;
         };
         let id = rule.choice.algorithm;
@@ -60,8 +61,8 @@ fn check_block(
             entry.0.push(rule.span);
         };
         let named = algorithm.name;
-        if algorithm.ranks == RankNeed::ExactlyTwo && !(block.ranks == [RankRange { first: 2, end: Some(3) }]) {
-            let ranks = others_than_two(&block.ranks);
+        if algorithm.ranks == RankNeed::ExactlyTwo && !(comm_rule.ranks == [RankRange { first: 2, end: Some(3) }]) {
+            let ranks = others_than_two(&comm_rule.ranks);
             let message = || format!("{name} {named} serves {ranks}");
             problems.merge(Code::TwoProcesses, rule.span, 0, &[loaded.behaviour], message);
         }
@@ -81,7 +82,7 @@ fn check_block(
         for (place, what) in ignored(collective, rule) {
             group(Code::IgnoredParameter, place, &|| format!("{name} {named} ignores the {what}"));
         }
-        instead(loaded, collective, block, rule, algorithm, end, problems);
+        instead(loaded, collective, comm_rule, rule, algorithm, end, problems);
     }
 }
 
@@ -114,7 +115,7 @@ fn ignored(collective: Collective, rule: &Rule) -> impl Iterator<Item = (u64, &'
 fn instead(
     loaded: &Loaded,
     collective: Collective,
-    block: &ServedBlock<'_>,
+    comm_rule: &ServedCommRule<'_>,
     rule: &Rule,
     algorithm: &Algorithm,
     end: Option<u64>,
@@ -122,11 +123,11 @@ fn instead(
 ) {
     for fallback in algorithm.fallbacks {
         let Ok(runs) = registry::algorithm(loaded.behaviour.release, collective, fallback.runs) else { continue };
-        let (always, sometimes, need) = gives_way(fallback.when, block, rule, end);
+        let (always, sometimes, need) = gives_way(fallback.when, comm_rule, rule, end);
         if !always && !sometimes {
             continue;
         }
-        let ranks: Vec<String> = block.ranks.iter().take(3).map(RankRange::to_string).collect();
+        let ranks: Vec<String> = comm_rule.ranks.iter().take(3).map(RankRange::to_string).collect();
         let (ranks, name, named, runs) = (ranks.join(", "), collective.name(), algorithm.name, runs.name);
         let (code, message) = if always {
             (Code::NeverItself, format!("{name} {named} needs {need}: for {ranks}, {runs} always runs here"))
@@ -142,8 +143,8 @@ fn instead(
 
 /// Whether an algorithm gives way for all calls that a rule serves, and for all sizes of some communicators; and what
 /// it needs.
-fn gives_way(when: When, block: &ServedBlock<'_>, rule: &Rule, end: Option<u64>) -> (bool, bool, &'static str) {
-    let all = |holds: &dyn Fn(RankRange) -> bool| block.ranks.iter().all(|range| holds(*range));
+fn gives_way(when: When, comm_rule: &ServedCommRule<'_>, rule: &Rule, end: Option<u64>) -> (bool, bool, &'static str) {
+    let all = |holds: &dyn Fn(RankRange) -> bool| comm_rule.ranks.iter().all(|range| holds(*range));
     let single = |range: RankRange| range.end == Some(range.first + 1);
     // Elements have a byte at least.
     let most = end.map_or(u64::MAX, |end| end - 1);

@@ -6,7 +6,6 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::choice::Choice;
-use crate::classic::ClassicFile;
 use crate::collective::Collective;
 use crate::emit::{self, Notes, Target, TargetFormat};
 use crate::steps::Steps;
@@ -19,6 +18,8 @@ const FIXTURES: &[(Code, &str, &str, &str)] = &[
     (Code::Misread, "1\n7 1\n0 2\n 0 1 0 0 9\n 64 1 0 0 9\n", "9", ""),
     (Code::HeaderUnread, "rule-file-version-2\n0\n", "rule-file-version-2", ""),
     (Code::JsonUnread, r#"{"collectives": {}}"#, "{", ""),
+    (Code::CrashesVerbose, r#"{"collectives": {"gatherv": [{"rules": [{}]}]}}"#, "\"gatherv\"", "6.0"),
+    (Code::CrashesVerbose, "1\n10 1\n0 1\n 0 1 0 0\n", "10", ""),
     (Code::BrokenNumber, "1\n7 1\n0 2\n 0 1 0 0\n 0800 1 0 0\n", "0800", ""),
     (Code::BrokenNumber, "1\n7 1\n0 2\n 0 1 0 0\n 1e3 1 0 0\n", "1e3", ""),
     (Code::BrokenNumber, "1\n7 1\n0 2\n 0 1 0 0\n 1.5 1 0 0\n", "1.5", ""),
@@ -76,7 +77,7 @@ const FIXTURES: &[(Code, &str, &str, &str)] = &[
     (Code::NoAlgorithm, r#"{"collectives": {"bcast": [{"rules": [{"alg": null}]}]}}"#, "null", "6.0"),
     (Code::DeadRule, r#"{"collectives": {"bcast": [{"rules": [{"alg": 1}, {"alg": 6}]}]}}"#, r#"{"alg": 6}"#, "6.0"),
     (
-        Code::DeadBlock,
+        Code::DeadCommRule,
         r#"{"collectives": {"bcast": [{"rules": [{"alg": 1}]}, {"rules": [{"alg": 6}]}]}}"#,
         r#"{"rules": [{"alg": 6}]}"#,
         "6.0",
@@ -140,22 +141,22 @@ fn table() -> RuleTable {
     let mut steps = Steps::constant(Choice::BUILTIN);
     steps.set(1024, Some(65536), Choice::plain(6));
     steps.set(65536, None, Choice::plain(3).with_segsize(8192));
-    let mut blocks = all_builtin();
-    blocks.set(4, Some(5), steps.clone());
-    blocks.set(8, Some(65), steps);
-    table.set(Collective::Bcast, blocks);
-    let mut blocks = all_builtin();
-    blocks.set(2, Some(3), Steps::constant(Choice::plain(5)));
-    blocks.set(8, Some(9), Steps::constant(Choice::plain(4)));
-    table.set(Collective::Barrier, blocks);
-    let mut blocks = all_builtin();
-    blocks.set(4, Some(5), Steps::constant(Choice::plain(2)));
-    table.set(Collective::Scatter, blocks.clone());
+    let mut comm_rules = all_builtin();
+    comm_rules.set(4, Some(5), steps.clone());
+    comm_rules.set(8, Some(65), steps);
+    table.set(Collective::Bcast, comm_rules);
+    let mut comm_rules = all_builtin();
+    comm_rules.set(2, Some(3), Steps::constant(Choice::plain(5)));
+    comm_rules.set(8, Some(9), Steps::constant(Choice::plain(4)));
+    table.set(Collective::Barrier, comm_rules);
+    let mut comm_rules = all_builtin();
+    comm_rules.set(4, Some(5), Steps::constant(Choice::plain(2)));
+    table.set(Collective::Scatter, comm_rules.clone());
     let mut steps = Steps::constant(Choice::plain(2));
     steps.set(4, Some(64), Choice::plain(3));
     steps.set(64, None, Choice::BUILTIN);
-    blocks.set(4, Some(5), steps);
-    table.set(Collective::Alltoall, blocks);
+    comm_rules.set(4, Some(5), steps);
+    table.set(Collective::Alltoall, comm_rules);
     table
 }
 
@@ -166,7 +167,7 @@ fn above_notes(report: &Report) -> Vec<String> {
 
 #[test]
 fn files_that_we_write_have_no_problems() {
-    let text = ClassicFile::from_table(&table(), &Notes::default()).expect("no hazards").to_string();
+    let text = emit::classic(&table(), &Notes::default(), |_| false).expect("no hazards");
     assert_eq!(above_notes(&check_everywhere(text.as_bytes())), [""; 0], "{text}");
     for format in TargetFormat::ALL {
         let target = Target::all(format);
@@ -234,7 +235,7 @@ proptest! {
     fn any_numbers_are_judged(text in "(rule-file-version-[0-9]\n)?([0-9]{1,2}[ \n]|[-x#.K]|[0-9] [0-9] 0 0\n){0,40}") {
         let report = check_everywhere(text.as_bytes());
         // What no version takes is explained.
-        let taken = report.outcomes.iter().any(|outcome| outcome.verdict == Verdict::Accepted);
+        let taken = report.readings.iter().any(|reading| reading.fate == Fate::Accepted);
         prop_assert!(taken || report.worst() == Some(Severity::Error), "{text}");
     }
 

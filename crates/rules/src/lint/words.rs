@@ -1,14 +1,12 @@
 //! The words of a classic file as people read them: lines, comments, and what is meant to be a number.
 
-use super::classic::Strict;
 use super::code::Code;
 use super::collect::Collector;
 use super::problem::Severity;
+use super::strict::Strict;
 use crate::behaviour::Behaviour;
 use crate::span::Span;
-
-/// The line that switches the fifth column on.
-pub(super) const HEADER: &[u8] = b"rule-file-version-";
+use crate::tokens::{HEADER, Tokens, is_space};
 
 /// What is meant to be a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,11 +114,11 @@ impl Splitter<'_> {
         let mut at = 0;
         let mut stray: Option<Span> = None;
         while at < end {
-            if is_blank(text[at]) {
+            if is_space(text[at]) {
                 at += 1;
                 continue;
             }
-            let length = text[at..end].iter().take_while(|byte| !is_blank(**byte)).count();
+            let length = text[at..end].iter().take_while(|byte| !is_space(**byte)).count();
             let span = Span::new(line.start + at, line.start + at + length);
             at += length;
             // Words of text in a row are one problem.
@@ -194,11 +192,6 @@ impl Splitter<'_> {
     }
 }
 
-/// What `isspace` takes in the C locale.
-fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
-}
-
 fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
@@ -221,33 +214,14 @@ fn decimal(digits: &[u8]) -> Option<u64> {
     all.then(|| digits.iter().fold(0, push))
 }
 
+/// What a word is, given what Open MPI reads in it.
 fn classify(text: &[u8]) -> Word {
-    if let Some(value) = decimal(text) {
-        return match text {
-            [b'0', rest @ ..] if !rest.is_empty() => octal(rest, value),
-            _ => Word::Plain(value),
-        };
-    }
-    match text {
-        [b'0', b'x' | b'X', digits @ ..] if !digits.is_empty() => {
-            let digit = |byte: &u8| char::from(*byte).to_digit(16).map(u64::from);
-            let push = |value: u64, byte| Some(value.saturating_mul(16).saturating_add(digit(byte)?));
-            return digits.iter().try_fold(0, push).map_or(Word::Broken(0), |value| Word::Odd(value, "hexadecimal"));
-        }
-        [b'+', digits @ ..] => {
-            if let Some(value) = decimal(digits) {
-                return if digits[0] == b'0' && digits.len() > 1 {
-                    octal(&digits[1..], value)
-                } else {
-                    Word::Odd(value, "a number with a sign")
-                };
-            }
-        }
-        [b'-', digits @ ..] => {
-            if let Some(value) = decimal(digits) {
-                return if value == 0 { Word::Odd(0, "a number with a sign") } else { Word::Negative(value) };
-            }
-        }
+    let mut tokens = Tokens::new(text);
+    let whole = tokens.next().filter(|number| number.span == Span::new(0, text.len()));
+    match (whole, decimal(text)) {
+        (Some(_), Some(value)) if text.len() == 1 || text[0] != b'0' => return Word::Plain(value),
+        (Some(number), _) if number.value < 0 => return Word::Negative(number.value.unsigned_abs()),
+        (Some(number), _) => return Word::Odd(number.value.unsigned_abs(), notation(text)),
         _ => {}
     }
     let Some(first) = text.iter().position(u8::is_ascii_digit) else { return Word::Text };
@@ -264,12 +238,14 @@ fn classify(text: &[u8]) -> Word {
     }
 }
 
-fn octal(digits: &[u8], decimal: u64) -> Word {
-    let push = |value: u64, byte: &u8| {
-        let digit = char::from(*byte).to_digit(8)?;
-        Some(value.saturating_mul(8).saturating_add(digit.into()))
-    };
-    digits.iter().try_fold(0, push).map_or(Word::Broken(decimal), |value| Word::Odd(value, "octal"))
+/// What is unusual about the only number of a word.
+fn notation(text: &[u8]) -> &'static str {
+    let digits = text.strip_prefix(b"+").or_else(|| text.strip_prefix(b"-")).unwrap_or(text);
+    match digits {
+        [b'0', b'x' | b'X', ..] => "hexadecimal",
+        [b'0', _, ..] => "octal",
+        _ => "a number with a sign",
+    }
 }
 
 /// What is probably meant by digits and what sticks to them.

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::plan::Plan;
+use collrules_record::plan::{Plan, Repetition};
 use collrules_record::rundir::Entry;
 use collrules_record::sample::{Ended, EndedPoint, Row};
 use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::Collective;
 
-use super::Launch;
+use super::notice::Launch;
+use crate::launch::LaunchPlan;
 use crate::schedule::history::History;
 use crate::separate::{self, Start};
 use crate::wire::Event;
@@ -51,9 +52,9 @@ pub(super) struct Ledger {
 /// A launch to be made.
 pub(super) struct Next {
     pub(super) number: u32,
-    pub(super) series: u32,
+    pub(super) repetition: Repetition,
     pub(super) planned: u32,
-    pub(super) plan: Plan,
+    pub(super) plan: LaunchPlan,
 }
 
 impl Ledger {
@@ -107,20 +108,14 @@ impl Ledger {
 
     /// Takes in the rows of earlier sessions, launch by launch.
     fn replay(&mut self, rows: &[Row]) {
-        let place = |row: &Row| match row {
-            Row::Sample(sample) => (sample.launch, sample.cell.collective),
-            Row::Ended(point) => (point.launch, point.cell.collective),
+        let plan = self.plan.clone();
+        let repetition = |row: &Row| match row {
+            Row::Sample(sample) => plan.repetition(sample.cell.collective, sample.launch),
+            Row::Ended(point) => plan.repetition(point.cell.collective, point.launch),
         };
-        let separate = self.plan.separate.collectives.clone();
-        let paired = self.plan.deployment.is_some();
-        // Numbers of series and pairs are not those of launches.
-        let launch = |row: &Row| (place(row).0, paired || separate.contains(&place(row).1));
-        for rows in rows.chunk_by(|a, b| launch(a) == launch(b)) {
+        for rows in rows.chunk_by(|a, b| repetition(a) == repetition(b)) {
             rows.iter().for_each(|row| self.take(row));
-            let (number, is_series) = launch(&rows[0]);
-            if is_series {
-                continue;
-            }
+            let Repetition::Launch(number) = repetition(&rows[0]) else { continue };
             let planned = self.launches.get(&number).copied();
             let Some(planned) = planned.filter(|planned| self.is_together(*planned)) else { continue };
             if self.local(planned).is_some_and(|local| self.planned[local].complete) {
@@ -146,24 +141,23 @@ impl Ledger {
                 self.cells.insert(sample.cell);
                 // What got through is not at fault.
                 self.strikes.remove(&sample.cell);
-                let (number, collective, candidate) = (sample.launch, sample.cell.collective, sample.candidate);
-                let alone = if self.plan.deployment.is_some() {
-                    Some(Start::Deployed { pair: number, candidate })
-                } else {
-                    let separate = self.plan.separate.collectives.contains(&collective);
-                    separate.then_some(Start::Alone { series: number, collective, candidate })
+                let (collective, candidate) = (sample.cell.collective, sample.candidate);
+                let start = match self.plan.repetition(collective, sample.launch) {
+                    Repetition::Launch(number) => {
+                        let Some(planned) = self.launches.get(&number).copied() else { return };
+                        // The builtin is in every round.
+                        let rounds = u32::from(candidate == Candidate::Builtin);
+                        self.at(planned, |planned| *planned.visited.entry(sample.cell).or_default() += rounds);
+                        if self.is_together(planned) {
+                            self.history.see(std::slice::from_ref(row));
+                        }
+                        return;
+                    }
+                    Repetition::Series(series) => Start::Alone { series, collective, candidate },
+                    Repetition::Pair(pair) => Start::Deployed { pair, candidate },
                 };
-                if let Some(alone) = alone {
-                    if let Some(local) = self.starts.iter().position(|start| *start == alone) {
-                        *self.planned[local].visited.entry(sample.cell).or_default() += 1;
-                    }
-                } else if let Some(planned) = self.launches.get(&sample.launch).copied() {
-                    // The builtin is in every round.
-                    let rounds = u32::from(sample.candidate == Candidate::Builtin);
-                    self.at(planned, |planned| *planned.visited.entry(sample.cell).or_default() += rounds);
-                    if self.is_together(planned) {
-                        self.history.see(std::slice::from_ref(row));
-                    }
+                if let Some(local) = self.starts.iter().position(|known| *known == start) {
+                    *self.planned[local].visited.entry(sample.cell).or_default() += 1;
                 }
             }
             Row::Ended(point) => {
@@ -200,7 +194,7 @@ impl Ledger {
     /// Takes note that a launch did all that it was to do, and returns the points that it shows to be beaten.
     pub(super) fn close(&mut self, launch: &Launch<'_>) -> Vec<EndedPoint> {
         self.at(launch.planned, |planned| planned.complete = true);
-        let beaten = if self.is_together(launch.planned) { self.history.close(launch.series) } else { Vec::new() };
+        let beaten = if self.is_together(launch.planned) { self.history.close(launch.number) } else { Vec::new() };
         self.dropped.extend(beaten.iter().map(|point| (point.cell, point.candidate)));
         beaten
     }
@@ -241,19 +235,19 @@ impl Ledger {
         for local in 0..self.starts.len() {
             let Some(plan) = self.left(local) else { continue };
             let planned = self.first + local as u32;
-            let series = match self.starts[local] {
-                Start::Together { .. } => number,
-                Start::Alone { series, .. } => series,
-                Start::Deployed { pair, .. } => pair,
+            let repetition = match self.starts[local] {
+                Start::Together { .. } => Repetition::Launch(number),
+                Start::Alone { series, .. } => Repetition::Series(series),
+                Start::Deployed { pair, .. } => Repetition::Pair(pair),
             };
             self.launches.insert(number, planned);
-            return Some(Next { number, series, planned, plan });
+            return Some(Next { number, repetition, planned, plan });
         }
         None
     }
 
     /// What is left of a planned launch. Cells without timings get their visit in any case.
-    fn left(&self, local: usize) -> Option<Plan> {
+    fn left(&self, local: usize) -> Option<LaunchPlan> {
         let done = &self.planned[local];
         if done.complete {
             return None;
@@ -277,7 +271,7 @@ impl Ledger {
         let most = plan.schedule.max_rounds;
         let has_time = plan.schedule.budget.is_none_or(|budget| budget.0 > 0.0);
         // What one job timed of a candidate alone is not mixed with what another did.
-        let goes_on = has_time && plan.under_rule.is_none();
+        let goes_on = has_time && !plan.has_one_candidate();
         plan.cells.retain(|planned| {
             let rounds = done.visited.get(&planned.cell);
             let is_finished = done.finished.contains(&planned.cell) || rounds.is_some_and(|rounds| *rounds >= most);

@@ -2,31 +2,33 @@
 //!
 //! | module | job |
 //! |---|---|
+//! | `notice` | what it tells while it goes on, and what may end it |
 //! | `ledger` | what is done, and what the next launch has to do |
 //! | `rows` | from events to rows |
 //! | `suspects` | which candidate a failed launch is to be blamed on |
 
 mod ledger;
+mod notice;
 pub(crate) mod rows;
 mod suspects;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use collrules_record::plan::Plan;
 use collrules_record::rundir::{Entry, RunLog};
 use collrules_record::sample::{Ended, EndedPoint, Row};
-use collrules_record::{Candidate, Cell, manifest};
+use collrules_record::{Candidate, manifest};
 
 use crate::backend::Backend;
 use crate::error::RunnerError;
 use crate::wire::Event;
 
 use ledger::{Ledger, Next};
-use suspects::{Found, Place};
+pub use notice::{Launch, Notice, Policy, Tally};
+use suspects::{Found, Whereabouts};
 
 /// How many launches in a row may fail without bringing anything before it is taken for the system's fault.
 const FRUITLESS: u32 = 3;
@@ -36,60 +38,6 @@ const STRIKES: u32 = 3;
 
 /// How long measuring goes on, in seconds, before the journal hears of it: at most so much is charged wrongly.
 const SPENT_STEP: f64 = 1.0;
-
-/// What a campaign came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Timings in the run directory, those of earlier sessions included.
-    pub samples: usize,
-    /// Cells with at least one timing.
-    pub cells: usize,
-}
-
-/// What may end a campaign before its time.
-#[derive(Clone, Debug)]
-pub struct Policy {
-    /// How many launches may fail before the campaign is given up.
-    pub failures: u32,
-    /// Somebody wants the campaign to end.
-    pub stop: Arc<AtomicBool>,
-}
-
-impl Default for Policy {
-    fn default() -> Self {
-        Self { failures: 20, stop: Arc::default() }
-    }
-}
-
-/// What a campaign tells while it goes on.
-#[derive(Debug)]
-pub enum Notice<'a> {
-    /// A launch begins.
-    Launching,
-    /// It reported an event; the rows of the event are written.
-    Event(&'a Event),
-    /// It failed; another one will go on with what is left.
-    Failed(&'a RunnerError),
-    /// One cell is called again, candidate by candidate, to find the one to blame.
-    Trying(Cell),
-    /// The trial passed: the failure came from elsewhere.
-    Acquitted(Cell),
-    /// A candidate is not measured any more on communicators of this size; its row is written.
-    Quarantined(&'a EndedPoint),
-}
-
-/// A launch of a campaign.
-#[derive(Clone, Copy, Debug)]
-pub struct Launch<'a> {
-    /// Its number in the journal, from 0.
-    pub number: u32,
-    /// Its number in the samples: the same, or that of the series for launches with one candidate.
-    pub series: u32,
-    /// The planned launch that it carries out or goes on with, from 0.
-    pub planned: u32,
-    /// What it measures; events refer to the cells and candidates of this plan.
-    pub plan: &'a Plan,
-}
 
 /// Measures what is left of a plan, launch after launch, and appends every row to the run directory before the next
 /// event is looked at, so that whatever happens costs no more than the visit under way. What was clearly beaten in a
@@ -126,12 +74,13 @@ pub fn measure_from(
     tally.samples = ledger.samples();
     tally.cells = ledger.cells();
     let (mut failures, mut fruitless) = (0, 0);
-    while let Some(Next { number, series, planned, plan }) = ledger.next() {
-        let launch = Launch { number, series, planned, plan: &plan };
+    while let Some(Next { number, repetition, planned, plan }) = ledger.next() {
+        let launch = Launch { number, repetition, planned, plan: &plan };
         log.note(&Entry::Begun { launch: number, planned, at: manifest::now() })?;
         watch(&launch, &Notice::Launching);
         let begun = Instant::now();
-        let mut session = Session { log, ledger: &mut ledger, tally, place: Place::Elsewhere, rows: 0, clock: None };
+        let mut session =
+            Session { log, ledger: &mut ledger, tally, place: Whereabouts::Elsewhere, rows: 0, clock: None };
         let outcome = backend.measure(&plan, &mut |event| session.take(&launch, &event, policy, watch));
         let (place, rows, spent) = (session.place, session.rows, session.spent());
         let startup = session.clock.map_or(0.0, |(first, _, _)| (first - begun).as_secs_f64());
@@ -164,7 +113,8 @@ pub fn measure_from(
         fruitless = if rows > 0 { 0 } else { fruitless + 1 };
         match suspects::find(backend, &launch, &place, &error, policy, watch)? {
             Found::Culprit { cell, candidate, why } => {
-                let point = EndedPoint { launch: series, cell, candidate, ended: Ended::Disqualified(why) };
+                let point =
+                    EndedPoint { launch: repetition.number(), cell, candidate, ended: Ended::Disqualified(why) };
                 ledger.take(&Row::Ended(point.clone()));
                 log.append(&[Row::Ended(point.clone())])?;
                 watch(&launch, &Notice::Quarantined(&point));
@@ -174,7 +124,7 @@ pub fn measure_from(
             Found::Nobody { cell: Some(cell) } if ledger.strike(cell) >= STRIKES => {
                 let why = format!("{STRIKES} launches failed in this cell, and no candidate is to blame: {error}");
                 let (candidate, ended) = (Candidate::Builtin, Ended::Disqualified(why));
-                let point = EndedPoint { launch: series, cell, candidate, ended };
+                let point = EndedPoint { launch: repetition.number(), cell, candidate, ended };
                 ledger.take(&Row::Ended(point.clone()));
                 log.append(&[Row::Ended(point.clone())])?;
                 watch(&launch, &Notice::Quarantined(&point));
@@ -195,7 +145,7 @@ struct Session<'a> {
     ledger: &'a mut Ledger,
     tally: &'a mut Tally,
     /// Where the job is.
-    place: Place,
+    place: Whereabouts,
     rows: usize,
     /// The first event, the last one, and how much the journal knows of.
     clock: Option<(Instant, Instant, f64)>,

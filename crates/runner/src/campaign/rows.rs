@@ -3,12 +3,13 @@
 use collrules_record::sample::{Ended, EndedPoint, Row, Sample};
 use collrules_record::units::Seconds;
 
-use super::Launch;
+use super::notice::Launch;
 use crate::wire::Event;
 
 /// The rows that an event of a launch stands for.
 pub(crate) fn of(launch: &Launch<'_>, event: &Event) -> Vec<Row> {
-    let Launch { series: launch, plan, .. } = *launch;
+    let Launch { repetition, plan, .. } = *launch;
+    let launch = repetition.number();
     let ended = |cell: usize, candidate: usize, ended: Ended| {
         let planned = &plan.cells[cell];
         vec![Row::Ended(EndedPoint { launch, cell: planned.cell, candidate: planned.candidates[candidate], ended })]
@@ -17,7 +18,7 @@ pub(crate) fn of(launch: &Launch<'_>, event: &Event) -> Vec<Row> {
         Event::Visited { cell, visit, candidates, rounds, .. } => {
             let planned = &plan.cells[*cell];
             // A launch with one candidate is compared as a whole, so that it counts as one visit.
-            let alone = plan.under_rule.is_some();
+            let alone = plan.has_one_candidate();
             let first = if alone { visit * plan.schedule.rounds_per_visit } else { 0 };
             let row = |(round, candidate, [max, min, mean]): (usize, usize, [f64; 3])| {
                 Row::Sample(Sample {

@@ -7,17 +7,17 @@
 
 use std::sync::atomic::Ordering;
 
-use collrules_record::plan::CellPlan;
-use collrules_record::{Candidate, Cell, Plan};
+use collrules_record::{Candidate, Cell};
 
-use super::{Launch, Notice, Policy};
+use super::notice::{Launch, Notice, Policy};
 use crate::backend::Backend;
 use crate::error::RunnerError;
+use crate::launch::{LaunchCell, LaunchPlan};
 use crate::wire::Event;
 
 /// Where a job is. Cells and candidates are indices of its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Whereabouts {
     /// Between cells.
     Elsewhere,
     /// Checking this candidate.
@@ -26,7 +26,7 @@ pub(super) enum Place {
     Cell(usize),
 }
 
-impl Place {
+impl Whereabouts {
     /// Goes where an event says that the job is.
     pub(super) fn follow(&mut self, event: &Event) {
         match event {
@@ -52,23 +52,23 @@ pub(super) enum Found {
 pub(super) fn find(
     backend: &mut dyn Backend,
     launch: &Launch<'_>,
-    place: &Place,
+    place: &Whereabouts,
     error: &RunnerError,
     policy: &Policy,
     watch: &mut dyn FnMut(&Launch<'_>, &Notice<'_>),
 ) -> Result<Found, RunnerError> {
     let index = match place {
-        Place::Elsewhere => return Ok(Found::Nobody { cell: None }),
-        Place::Candidate { cell, .. } | Place::Cell(cell) => *cell,
+        Whereabouts::Elsewhere => return Ok(Found::Nobody { cell: None }),
+        Whereabouts::Candidate { cell, .. } | Whereabouts::Cell(cell) => *cell,
     };
     if error.came_from_outside() {
         return Ok(Found::Nobody { cell: None });
     }
-    let CellPlan { cell, candidates, .. } = launch.plan.cells[index].clone();
+    let LaunchCell { cell, candidates, .. } = launch.plan.cells[index].clone();
     watch(launch, &Notice::Trying(cell));
     let mut try_out = |suspects: &[Candidate]| trial(backend, launch.plan, index, suspects, policy);
     let mut failed = match place {
-        Place::Candidate { candidate, .. } => try_out(&candidates[*candidate..=*candidate])?,
+        Whereabouts::Candidate { candidate, .. } => try_out(&candidates[*candidate..=*candidate])?,
         _ => None,
     };
     if failed.is_none() {
@@ -91,14 +91,14 @@ pub(super) fn find(
 /// Tries suspects of a cell in a job of their own, and returns the one that it failed with.
 fn trial(
     backend: &mut dyn Backend,
-    plan: &Plan,
+    plan: &LaunchPlan,
     cell: usize,
     suspects: &[Candidate],
     policy: &Policy,
 ) -> Result<Option<(Candidate, RunnerError)>, RunnerError> {
-    let with = |candidates| CellPlan { candidates, ..plan.cells[cell].clone() };
+    let with = |candidates| LaunchCell { candidates, ..plan.cells[cell].clone() };
     let mut cells = Vec::new();
-    if plan.under_rule.is_some() {
+    if plan.has_one_candidate() {
         // There is nothing beside the one candidate in such a job.
         cells.push(with(suspects.to_vec()));
     } else {
@@ -106,15 +106,15 @@ fn trial(
         let others = suspects.iter().filter(|suspect| **suspect != Candidate::Builtin);
         cells.extend(others.map(|suspect| with(vec![Candidate::Builtin, *suspect])));
     }
-    let plan = Plan { cells, ..plan.clone() };
-    let mut place = Place::Elsewhere;
+    let plan = LaunchPlan { cells, ..plan.clone() };
+    let mut place = Whereabouts::Elsewhere;
     let outcome = backend.trial(&plan, &mut |event| {
         place.follow(&event);
         if policy.stop.load(Ordering::Relaxed) { Err(RunnerError::Interrupted) } else { Ok(()) }
     });
     match (outcome, place) {
         (Err(error), _) if !error.is_of_job() => Err(error),
-        (Err(error), Place::Candidate { cell, .. } | Place::Cell(cell)) if !error.came_from_outside() => {
+        (Err(error), Whereabouts::Candidate { cell, .. } | Whereabouts::Cell(cell)) if !error.came_from_outside() => {
             Ok(plan.cells[cell].candidates.last().map(|candidate| (*candidate, error)))
         }
         _ => Ok(None),

@@ -14,8 +14,9 @@ use collrules_rules::{Choice, Collective, Release};
 
 use super::*;
 use crate::grid::Grid;
+use crate::launch::LaunchPlan;
 use crate::simulate::{Scenario, Simulation};
-use crate::wire::{Call, Outcome};
+use crate::wire::{Call, CallEnd};
 
 /// A cluster on which things go wrong.
 struct Faulty {
@@ -31,7 +32,7 @@ struct Faulty {
 impl Faulty {
     fn run(
         &mut self,
-        plan: &Plan,
+        plan: &LaunchPlan,
         is_trial: bool,
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
@@ -80,7 +81,7 @@ impl Backend for Faulty {
 
     fn measure(
         &mut self,
-        plan: &Plan,
+        plan: &LaunchPlan,
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         self.jobs += 1;
@@ -89,14 +90,14 @@ impl Backend for Faulty {
 
     fn trial(
         &mut self,
-        plan: &Plan,
+        plan: &LaunchPlan,
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         self.run(plan, true, report)
     }
 
-    fn probe(&mut self, _: &Path, calls: &[Call]) -> Result<Vec<Outcome>, RunnerError> {
-        Ok(vec![Outcome::Right; calls.len()])
+    fn probe(&mut self, _: &Path, calls: &[Call]) -> Result<Vec<CallEnd>, RunnerError> {
+        Ok(vec![CallEnd::Right; calls.len()])
     }
 }
 
@@ -127,6 +128,7 @@ fn begin(scratch: &Path, backend: &mut Faulty) -> (RunDir, Plan) {
         started: String::new(),
         backend: backend.name().to_owned(),
         command: Vec::new(),
+        request: None,
         launcher: Vec::new(),
         environment: Default::default(),
         host: Default::default(),

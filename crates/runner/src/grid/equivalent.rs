@@ -19,7 +19,7 @@ use collrules_rules::registry::{self, NonCommutative};
 use collrules_rules::{Choice, Collective, Release};
 
 /// What a choice comes to in a cell.
-struct Outcome {
+struct Meaning {
     choice: Choice,
     /// What it comes to; equal for choices that do the same.
     same_as: Choice,
@@ -32,8 +32,8 @@ struct Outcome {
 /// Of choices that do the same the plainest is measured: one that is safe for operations that do not commute and does
 /// not give way to another algorithm, if there is one, then the one with the smallest parameters and the lowest id.
 pub(super) fn share(release: Release, cell: Cell, choices: &[Choice]) -> (Vec<Candidate>, Vec<Shared>) {
-    let outcomes: Vec<Outcome> = choices.iter().filter_map(|choice| outcome(release, cell, *choice)).collect();
-    let mut measured: BTreeMap<Choice, &Outcome> = BTreeMap::new();
+    let outcomes: Vec<Meaning> = choices.iter().filter_map(|choice| outcome(release, cell, *choice)).collect();
+    let mut measured: BTreeMap<Choice, &Meaning> = BTreeMap::new();
     for outcome in &outcomes {
         measured
             .entry(outcome.same_as)
@@ -64,7 +64,7 @@ pub(super) fn share(release: Release, cell: Cell, choices: &[Choice]) -> (Vec<Ca
 }
 
 /// What a choice comes to; none where no algorithm runs, so that there is nothing to measure.
-fn outcome(release: Release, cell: Cell, choice: Choice) -> Option<Outcome> {
+fn outcome(release: Release, cell: Cell, choice: Choice) -> Option<Meaning> {
     let call = Call::new(cell.collective, cell.ranks, cell.bytes).with_type_size(type_size(cell.collective));
     let effective = effective(release, cell.collective, choice, &call);
     let EffectiveAlgorithm::Algorithm(_) = effective.algorithm else { return None };
@@ -74,7 +74,7 @@ fn outcome(release: Release, cell: Cell, choice: Choice) -> Option<Outcome> {
         same_as = other;
         why.push(reason.to_owned());
     }
-    Some(Outcome { choice, same_as, why })
+    Some(Meaning { choice, same_as, why })
 }
 
 /// The choice whose calls of send and receive functions are those of this one, if it is another.
@@ -98,7 +98,7 @@ fn same_calls(cell: Cell, choice: Choice) -> Option<(Choice, &'static str)> {
 }
 
 /// Orders choices that do the same: the least is measured.
-fn plainness(release: Release, cell: Cell, outcome: &Outcome) -> impl Ord {
+fn plainness(release: Release, cell: Cell, outcome: &Meaning) -> impl Ord {
     let choice = outcome.choice;
     let algorithm = registry::algorithm(release, cell.collective, choice.algorithm);
     let reorders = algorithm.is_ok_and(|algorithm| algorithm.noncommutative == NonCommutative::Unsafe);

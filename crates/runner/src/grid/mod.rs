@@ -12,8 +12,8 @@ mod sizes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::import::Algorithm;
-use collrules_record::plan::{CellPlan, Effort, Schedule, Separate, Skipped};
+use collrules_record::CandidateName;
+use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Survey};
 use collrules_rules::registry;
@@ -50,7 +50,7 @@ pub struct Grid {
     pub requests: Vec<u32>,
     /// The only algorithms to try, by collective, without variations of their parameters: by a name or an id, as Open MPI
     /// runs them when they are forced, or as complete candidates. Collectives that are not here keep all.
-    pub only: BTreeMap<Collective, Vec<Algorithm>>,
+    pub only: BTreeMap<Collective, Vec<CandidateName>>,
     /// What the buffers of a rank may take; cells that need more are left out.
     pub memory: Bytes,
     /// A launch for each candidate of every collective, not only of those that need it.
@@ -72,7 +72,7 @@ pub fn known_release(survey: &Survey) -> Result<Release, RunnerError> {
 
 /// The choices that algorithms named by people come to, each once and in their order; the builtin, which is measured in any
 /// case, is none of them. Fails where there is no such algorithm, and where nothing but the builtin is named.
-pub fn named_choices(release: Release, collective: Collective, named: &[Algorithm]) -> Result<Vec<Choice>, String> {
+pub fn named_choices(release: Release, collective: Collective, named: &[CandidateName]) -> Result<Vec<Choice>, String> {
     let mut choices = Vec::new();
     for algorithm in named {
         let choice = match algorithm.candidate(release, collective)? {
@@ -165,18 +165,7 @@ impl Grid {
         let nodes = ranks.iter().map(|ranks| (*ranks, self.layout.nodes(&survey.hosts, *ranks))).collect();
         let placement = Placement { layout: self.layout, nodes, serving: Vec::new() };
         let separate = self.separate(&cells, survey, launches);
-        Ok(Plan {
-            cells,
-            ranks: largest,
-            launches,
-            schedule,
-            seed,
-            separate,
-            skipped,
-            under_rule: None,
-            deployment: None,
-            placement,
-        })
+        Ok(Plan { cells, ranks: largest, launches, schedule, seed, separate, skipped, deployment: None, placement })
     }
 
     /// The choices that a collective is restricted to, if it is.
@@ -204,7 +193,7 @@ impl Grid {
         };
         let (tuned, shared) = equivalent::share(release, cell, &choices);
         let candidates = std::iter::once(Candidate::Builtin).chain(tuned).collect();
-        CellPlan { cell, candidates, shared, effort: Effort::default() }
+        CellPlan { cell, candidates, shared }
     }
 
     fn separate(&self, cells: &[CellPlan], survey: &Survey, launches: u32) -> Separate {

@@ -32,7 +32,7 @@ fn plan(grid: &Grid, release: Release) -> Plan {
 /// same message, and scatter keeps everything.
 #[test]
 fn algorithms_can_be_chosen() {
-    let only = ["basic_linear", "chain", "6"].map(Algorithm::read).to_vec();
+    let only = ["basic_linear", "chain", "6"].map(CandidateName::read).to_vec();
     let both = [Collective::Bcast, Collective::Scatter];
     let restricted = Grid { only: BTreeMap::from([(Collective::Bcast, only)]), ..grid(&both) };
     let restricted = plan(&restricted, Release::V4_1);
@@ -46,7 +46,8 @@ fn algorithms_can_be_chosen() {
         }
         assert_eq!(planned.candidates[0], Candidate::Builtin);
     }
-    let unknown = Grid { only: BTreeMap::from([(Collective::Bcast, vec![Algorithm::read("tree")])]), ..grid(&both) };
+    let unknown =
+        Grid { only: BTreeMap::from([(Collective::Bcast, vec![CandidateName::read("tree")])]), ..grid(&both) };
     let error = unknown.plan(&survey(Release::V4_1), 3, Schedule::default(), 1).expect_err("no such algorithm");
     assert!(error.to_string().contains("has no bcast algorithm `tree`"), "{error}");
 }

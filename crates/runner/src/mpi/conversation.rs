@@ -87,10 +87,10 @@ pub(super) fn hold(
                 true if done => break,
                 true => {
                     running.end();
-                    return Err(RunnerError::JobHung {
-                        seconds: patience.as_secs(),
-                        doing: doing.unwrap_or_else(|| "starting".to_owned()),
-                        output: joined(&tail),
+                    let (seconds, output) = (patience.as_secs(), joined(&tail));
+                    return Err(match doing {
+                        Some(doing) => RunnerError::JobHung { seconds, doing, output },
+                        None => RunnerError::StartHung { seconds, output },
                     });
                 }
             },

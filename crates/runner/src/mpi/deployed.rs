@@ -18,15 +18,16 @@ const PREFIX: &str = "OMPI_MCA_";
 /// to ranks on other hosts (`tests/cli/virtual_cluster.rs`).
 pub(super) fn start(
     launcher: &Launcher,
-    deployment: &Deployment,
+    way: DeployWay,
+    settings: &BTreeMap<String, String>,
     in_force: bool,
     ranks: Ranks,
 ) -> (BTreeMap<String, Option<String>>, Vec<String>) {
-    let mut changes = switched_off(deployment, |name| env::var(name).ok());
+    let mut changes = switched_off(settings, |name| env::var(name).ok());
     let mut options = Vec::new();
     if in_force {
-        let settings = deployment.settings.iter();
-        match deployment.way {
+        let settings = settings.iter();
+        match way {
             DeployWay::Environment => {
                 changes.extend(settings.map(|(name, value)| (format!("{PREFIX}{name}"), Some(value.clone()))));
             }
@@ -38,14 +39,14 @@ pub(super) fn start(
 
 /// The variables to remove where the file is in force already in the environment of collrules: somebody has read env.sh.
 fn switched_off(
-    deployment: &Deployment,
+    settings: &BTreeMap<String, String>,
     variable: impl Fn(&str) -> Option<String>,
 ) -> BTreeMap<String, Option<String>> {
     let in_force = variable(&format!("{PREFIX}{}", Deployment::FILE));
-    if in_force.is_none() || in_force.as_deref() != deployment.rules() {
+    if in_force.is_none() || in_force.as_ref() != settings.get(Deployment::FILE) {
         return BTreeMap::new();
     }
-    let ours = deployment.settings.iter().map(|(name, value)| (format!("{PREFIX}{name}"), value));
+    let ours = settings.iter().map(|(name, value)| (format!("{PREFIX}{name}"), value));
     ours.filter(|(name, value)| variable(name).as_ref() == Some(*value)).map(|(name, _)| (name, None)).collect()
 }
 
@@ -61,7 +62,6 @@ mod tests {
             ("coll_han_bcast_dynamic_global_communicator_module", "3"),
         ];
         let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let deployment = Deployment { way: DeployWay::Environment, settings, first_pair: 0 };
         let file = format!("{PREFIX}{}", Deployment::FILE);
         let sourced = |name: &str| match name {
             name if name == file => Some("/run/rules.conf".to_owned()),
@@ -69,11 +69,11 @@ mod tests {
             "OMPI_MCA_coll_han_bcast_dynamic_global_communicator_module" => Some("0".to_owned()),
             _ => None,
         };
-        let removed = switched_off(&deployment, sourced);
+        let removed = switched_off(&settings, sourced);
         assert_eq!(removed.into_keys().collect::<Vec<_>>(), [file.as_str(), "OMPI_MCA_coll_tuned_use_dynamic_rules"]);
         // A file of the site's is what users have today.
         let site = |name: &str| (name == file).then(|| "/etc/rules.conf".to_owned());
-        assert!(switched_off(&deployment, site).is_empty());
-        assert!(switched_off(&deployment, |_| None).is_empty());
+        assert!(switched_off(&settings, site).is_empty());
+        assert!(switched_off(&settings, |_| None).is_empty());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -158,6 +159,15 @@ impl Launcher {
         job: &Job,
         react: &mut dyn FnMut(Event) -> Result<String, RunnerError>,
     ) -> Result<(), RunnerError> {
+        let outcome = conversation::hold(self.process(changes, command), job, self.patience, &self.stop, react);
+        if !matches!(outcome, Err(RunnerError::StartHung { .. })) {
+            return outcome;
+        }
+        // One start in ten hung in the launcher of a 6.0.0a1 before it handed on its input. Nothing was done yet.
+        conversation::hold(self.process(changes, command), job, self.patience, &self.stop, react)
+    }
+
+    fn process(&self, changes: &BTreeMap<String, Option<String>>, command: &[String]) -> Command {
         let mut process = if self.has_guard { Command::new(GUARD[0]) } else { Command::new(&command[0]) };
         if self.has_guard {
             process.args(&GUARD[1..]).arg(&command[0]);
@@ -171,7 +181,7 @@ impl Launcher {
         }
         self.find_libraries(&mut process);
         process.env(CONTROLLER, std::process::id().to_string());
-        conversation::hold(process, job, self.patience, &self.stop, react)
+        process
     }
 
     /// Lets a program find the libraries of this Open MPI.
@@ -224,8 +234,33 @@ fn open_mpi_version(mpirun: &Path) -> Result<Version, RunnerError> {
         .ok_or_else(|| RunnerError::NotOpenMpi { launcher: mpirun.to_owned(), said: said.to_owned() })
 }
 
-/// The lib directory beside mpirun's bin directory, if it has an MPI library that the system would not find by itself.
+/// The library directory beside mpirun's bin directory, if it has an MPI library: whatever its version of the interface
+/// is (`libmpi.so.40` up to 5.0, `libmpi.so.0` in a build of 6.0), a worker that was built against it finds it there.
 fn own_libraries(mpirun: &Path) -> Option<PathBuf> {
-    let libraries = mpirun.parent()?.parent()?.join("lib");
-    libraries.join("libmpi.so.40").is_file().then_some(libraries)
+    let prefix = mpirun.parent()?.parent()?;
+    let has_library = |directory: &PathBuf| {
+        let mut files = fs::read_dir(directory).into_iter().flatten().flatten();
+        files.any(|file| file.file_name().to_string_lossy().starts_with("libmpi.so."))
+    };
+    ["lib", "lib64"].map(|name| prefix.join(name)).into_iter().find(has_library)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_is_found_by_what_the_prefix_holds() {
+        let prefix = tempfile::tempdir().expect("a directory");
+        let mpirun = prefix.path().join("bin/mpirun");
+        assert_eq!(own_libraries(&mpirun), None, "there is no such directory");
+        for (directory, library) in [("lib64", "libmpi.so.0"), ("lib", "libmpi.so.40")] {
+            let directory = prefix.path().join(directory);
+            fs::create_dir(&directory).expect("makes it");
+            fs::write(directory.join("libmpi_mpifh.so.40"), "").expect("writes");
+            assert_ne!(own_libraries(&mpirun), Some(directory.clone()), "Fortran's alone does not count");
+            fs::write(directory.join(library), "").expect("writes");
+            assert_eq!(own_libraries(&mpirun), Some(directory));
+        }
+    }
 }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use collrules_record::benchmark::{Benchmark, Line};
+use collrules_record::plan::Deployment;
 use collrules_record::units::Ranks;
 use collrules_record::{Candidate, Component, Layout, Plan, Survey};
 use collrules_rules::RuleTable;
@@ -21,11 +22,15 @@ pub use launcher::{Launcher, Wishes};
 use crate::backend::Backend;
 use crate::circumstances::{Circumstances, RULES_FILE, USE_RULES};
 use crate::error::RunnerError;
+use crate::launch::{LaunchKind, LaunchPlan};
 use crate::scratch;
-use crate::wire::{Call, Event, Job, Outcome, PROTOCOL, Sent, Task};
+use crate::wire::{Call, CallEnd, Event, Job, PROTOCOL, Sent, Task};
 
 /// What each rank sent to each other in one call.
 pub type Traffic = Vec<BTreeMap<u32, Sent>>;
+
+/// What the calls of a cell's candidates sent, or why they cannot be counted.
+pub type Counted = Result<Vec<Traffic>, String>;
 
 /// Launches `collrules-worker` under Open MPI's mpirun.
 #[derive(Debug)]
@@ -103,21 +108,26 @@ impl MpiBackend {
         Job { protocol: PROTOCOL, task, layout: self.layout }
     }
 
-    /// Calls each point of a plan once, under a rules file if the plan says that one rules (`under_rule`), and returns
-    /// what it sent: per cell and candidate, per rank, per receiver. The job runs with Open MPI's monitoring layer, and
+    /// Calls each point of a launch once, under a rules file if one is given, and returns what it sent: per cell and candidate, per rank, per receiver. The job runs with Open MPI's monitoring layer, and
     /// fails where there is none.
-    pub fn count(&mut self, plan: &Plan, rules: Option<&Path>) -> Result<Vec<Vec<Traffic>>, RunnerError> {
+    pub fn count(&mut self, plan: &LaunchPlan, rules: Option<&Path>) -> Result<Vec<Counted>, RunnerError> {
         let rules = rules.unwrap_or(Path::new("/dev/null")).to_string_lossy();
         let mut settings = self.settings(&rules);
         settings.push(("pml_monitoring_enable".to_owned(), "2".to_owned()));
         let command = self.launcher.command(Some(self.job_ranks(plan.ranks)), &settings);
-        let mut counted: Vec<Vec<Traffic>> = vec![Vec::new(); plan.cells.len()];
+        let mut counted: Vec<Counted> = vec![Ok(Vec::new()); plan.cells.len()];
         let mut doing = "starting to count".to_owned();
         self.launcher.converse(&command, &self.job(Task::Count(plan.clone())), &mut |event| {
-            if let Event::Sent { cell, candidate, ranks } = event {
-                doing =
-                    format!("counting after {} in {}", plan.cells[cell].candidates[candidate], plan.cells[cell].cell);
-                counted[cell].push(ranks);
+            match event {
+                Event::Sent { cell, candidate, ranks } => {
+                    let planned = &plan.cells[cell];
+                    doing = format!("counting after {} in {}", planned.candidates[candidate], planned.cell);
+                    if let Ok(counted) = &mut counted[cell] {
+                        counted.push(ranks);
+                    }
+                }
+                Event::Uncounted { cell, why } => counted[cell] = Err(why),
+                _ => {}
             }
             Ok(doing.clone())
         })?;
@@ -135,10 +145,10 @@ impl MpiBackend {
         settings
     }
 
-    fn measuring_command(&self, plan: &Plan, rules: Option<&Path>) -> Vec<String> {
+    fn measuring_command(&self, ranks: Ranks, rules: Option<&Path>) -> Vec<String> {
         // An empty file is no rules file: one that the site has set up would compete with the choices under test.
         let rules = rules.unwrap_or(Path::new("/dev/null"));
-        self.launcher.command(Some(self.job_ranks(plan.ranks)), &self.settings(&rules.to_string_lossy()))
+        self.launcher.command(Some(self.job_ranks(ranks)), &self.settings(&rules.to_string_lossy()))
     }
 
     /// Runs a benchmark in one launch, with this rules file in force if there is one. `report` is given each line as it
@@ -167,20 +177,21 @@ impl MpiBackend {
         })
     }
 
-    /// Runs a job that goes through the cells of a plan.
+    /// Runs a job that goes through the cells of a launch.
     fn run_plan(
         &self,
-        plan: &Plan,
+        plan: &LaunchPlan,
         task: Task,
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         let rules = one_rule(plan)?.map(|text| scratch::file(&self.scratch, "rule", &text)).transpose()?;
-        let (changes, command) = match &plan.deployment {
-            Some(deployment) => {
-                let ranks = self.job_ranks(plan.ranks);
-                deployed::start(&self.launcher, deployment, plan.under_rule == Some(Candidate::Rules), ranks)
+        let (changes, command) = match &plan.kind {
+            LaunchKind::Deployed { way, settings, in_force } => {
+                deployed::start(&self.launcher, *way, settings, *in_force, self.job_ranks(plan.ranks))
             }
-            None => (BTreeMap::new(), self.measuring_command(plan, rules.as_ref().map(|file| file.path()))),
+            LaunchKind::Together | LaunchKind::Alone(_) => {
+                (BTreeMap::new(), self.measuring_command(plan.ranks, rules.as_ref().map(|file| file.path())))
+            }
         };
         let mut doing = "starting to measure".to_owned();
         self.launcher.converse_in(&changes, &command, &self.job(task), &mut |event| {
@@ -198,10 +209,10 @@ impl MpiBackend {
     }
 }
 
-/// The text of a file whose one rule serves every call of a plan's collectives; none where nothing, or the builtin,
+/// The text of a file whose one rule serves every call of a launch's collectives; none where nothing, or the builtin,
 /// shall rule.
-fn one_rule(plan: &Plan) -> Result<Option<String>, RunnerError> {
-    let Some(Candidate::Tuned(choice)) = plan.under_rule else { return Ok(None) };
+fn one_rule(plan: &LaunchPlan) -> Result<Option<String>, RunnerError> {
+    let LaunchKind::Alone(Candidate::Tuned(choice)) = plan.kind else { return Ok(None) };
     let mut table = RuleTable::new();
     for planned in &plan.cells {
         table.set(planned.cell.collective, Steps::constant(Steps::constant(choice)));
@@ -244,9 +255,10 @@ impl Backend for MpiBackend {
 
     fn launcher(&self, plan: &Plan) -> Vec<String> {
         if let Some(deployment) = &plan.deployment {
-            return deployed::start(&self.launcher, deployment, true, self.job_ranks(plan.ranks)).1;
+            let Deployment { way, settings, .. } = deployment;
+            return deployed::start(&self.launcher, *way, settings, true, self.job_ranks(plan.ranks)).1;
         }
-        self.measuring_command(plan, None)
+        self.measuring_command(plan.ranks, None)
     }
 
     fn use_scratch(&mut self, directory: &Path) {
@@ -255,7 +267,7 @@ impl Backend for MpiBackend {
 
     fn measure(
         &mut self,
-        plan: &Plan,
+        plan: &LaunchPlan,
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         self.run_plan(plan, Task::Measure(plan.clone()), report)
@@ -263,13 +275,13 @@ impl Backend for MpiBackend {
 
     fn trial(
         &mut self,
-        plan: &Plan,
+        plan: &LaunchPlan,
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         self.run_plan(plan, Task::Trial(plan.clone()), report)
     }
 
-    fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<Outcome>, RunnerError> {
+    fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<CallEnd>, RunnerError> {
         let ranks = calls.iter().map(|call| call.ranks).max().unwrap_or(Ranks(2));
         let command = self.launcher.command(Some(self.job_ranks(ranks)), &self.settings(&rules.to_string_lossy()));
         let mut outcomes = None;
@@ -298,7 +310,7 @@ impl Backend for MpiBackend {
         rules: &Path,
         calls: &[Call],
         without: &[Vec<Component>],
-    ) -> Result<Vec<Vec<Outcome>>, RunnerError> {
+    ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
         let ranks = calls.iter().map(|call| call.ranks).max().unwrap_or(Ranks(2));
         let command = self.launcher.command(Some(self.job_ranks(ranks)), &self.settings(&rules.to_string_lossy()));
         let job = self.job(Task::Serving { calls: calls.to_vec(), without: without.to_vec() });

@@ -4,11 +4,12 @@
 //! of its rounds per candidate, so that memory is bounded by the number of visits.
 
 use collrules_record::estimate::median;
-use collrules_record::plan::{CellPlan, Effort, Schedule};
+use collrules_record::plan::Schedule;
 use collrules_record::{Candidate, Estimate};
 
-use super::{LEVEL, Visit};
-use crate::wire::Timing;
+use super::visit::{LEVEL, Visit};
+use crate::launch::{Effort, LaunchCell};
+use crate::wire::RankTimes;
 
 /// With fewer visits no interval of the median has its level, and the extremes of the calls stand for it.
 pub(super) const LEAST_VISITS: usize = 6;
@@ -56,7 +57,7 @@ struct PointState {
 }
 
 impl CellState {
-    pub(super) fn new(planned: &CellPlan) -> Self {
+    pub(super) fn new(planned: &LaunchCell) -> Self {
         let candidates = planned.candidates.len();
         let is_reference = |place: &usize| !matches!(planned.candidates[*place], Candidate::Tuned(_));
         Self {
@@ -72,7 +73,7 @@ impl CellState {
     }
 
     /// Takes in a visit.
-    pub(super) fn note(&mut self, visit: &Visit, rounds: &[Vec<Timing>]) {
+    pub(super) fn note(&mut self, visit: &Visit, rounds: &[Vec<RankTimes>]) {
         self.visits += 1;
         // Rounds that were planned and gave no result count too: nothing may go on for ever.
         self.rounds += visit.rounds.max(rounds.len() as u32).max(1);

@@ -8,12 +8,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::median;
-use collrules_record::plan::{Effort, Plan, Schedule};
+use collrules_record::plan::{Plan, Schedule};
 use collrules_record::sample::{Ended, EndedPoint, Row};
 use collrules_record::{Candidate, Cell, Estimate, Seconds};
 
-use super::LEVEL;
 use super::cell::LEAST_VISITS;
+use super::visit::LEVEL;
+use crate::launch::{Effort, LaunchCell, LaunchKind, LaunchPlan};
 use crate::wire::Event;
 
 /// After a single launch a gain, or a loss, has to be this much to count as decided: in nine of ten cells launches
@@ -35,7 +36,7 @@ const ALIKE: f64 = 1.03;
 
 /// What was measured so far in a campaign, and what is to be measured next.
 #[derive(Clone, Debug)]
-pub struct History {
+pub(crate) struct History {
     plan: Plan,
     cells: BTreeMap<Cell, CellHistory>,
     ended: BTreeSet<(Cell, Candidate)>,
@@ -57,15 +58,15 @@ struct CellHistory {
 }
 
 impl History {
-    /// Of a campaign that has measured nothing yet.
-    pub fn new(plan: &Plan) -> Self {
+    /// Of a campaign that has measured nothing yet, and in which all is measured together.
+    pub(crate) fn new(plan: &Plan) -> Self {
         let (cells, ended) = (BTreeMap::new(), BTreeSet::new());
         Self { plan: plan.clone(), cells, ended, past: 0.0, current: 0.0, launches: 0, spread: None }
     }
 
     /// Takes in rows, in the order in which they were written: those of an event, or of an earlier part of the
     /// campaign.
-    pub fn see(&mut self, rows: &[Row]) {
+    pub(crate) fn see(&mut self, rows: &[Row]) {
         for row in rows {
             match row {
                 Row::Sample(sample) => {
@@ -87,17 +88,17 @@ impl History {
     }
 
     /// Takes note that a launch was cut short: its time is spent, and another will go on with it.
-    pub fn cut(&mut self) {
+    pub(crate) fn cut(&mut self) {
         self.past += std::mem::take(&mut self.current);
     }
 
     /// Takes note of seconds that launches of an earlier session took by their own account.
-    pub fn charge(&mut self, seconds: f64) {
+    pub(crate) fn charge(&mut self, seconds: f64) {
         self.past += seconds;
     }
 
     /// Takes note of the time that a launch has taken.
-    pub fn watch(&mut self, event: &Event) {
+    pub(crate) fn watch(&mut self, event: &Event) {
         if let Event::Visited { at, .. } | Event::Opened { at, .. } = event {
             self.current = *at;
         }
@@ -105,7 +106,7 @@ impl History {
 
     /// Ends a launch: closes its visits, and returns the points that are beaten in every launch so far, to be recorded
     /// under its number.
-    pub fn close(&mut self, launch: u32) -> Vec<EndedPoint> {
+    pub(crate) fn close(&mut self, launch: u32) -> Vec<EndedPoint> {
         self.past += self.current;
         self.current = 0.0;
         self.launches += 1;
@@ -126,18 +127,35 @@ impl History {
     /// The plan of a launch that begins after `elapsed`; none if nothing is left to measure, or no time.
     ///
     /// One that goes on with a launch that was cut short (`begun`) is made in any case, for what that one has not seen.
-    pub fn next(
+    pub(crate) fn next(
         &self,
         launch: u32,
         elapsed: Seconds,
         begun: bool,
         wanted: impl Fn(Cell, Candidate) -> bool,
-    ) -> Option<Plan> {
+    ) -> Option<LaunchPlan> {
         let wanted = |cell, candidate| !self.ended.contains(&(cell, candidate)) && wanted(cell, candidate);
-        let mut plan = self.plan.for_launch(launch, wanted);
-        plan.cells.iter_mut().for_each(|planned| planned.effort = self.effort(planned.cell, &self.plan.schedule));
-        plan.schedule = self.schedule(launch, elapsed, begun)?;
-        (!plan.cells.is_empty()).then_some(plan)
+        let cells = self.plan.cells.iter().map(|planned| {
+            let candidates = planned.candidates.iter().copied().filter(|candidate| wanted(planned.cell, *candidate));
+            let effort = self.effort(planned.cell, &self.plan.schedule);
+            LaunchCell { cell: planned.cell, candidates: candidates.collect(), effort }
+        });
+        let comparable = |planned: &LaunchCell| {
+            planned.candidates.first() == Some(&Candidate::Builtin) && planned.candidates.len() > 1
+        };
+        let cells: Vec<LaunchCell> = cells.filter(comparable).collect();
+        if cells.is_empty() {
+            return None;
+        }
+        Some(LaunchPlan {
+            cells,
+            ranks: self.plan.ranks,
+            schedule: self.schedule(launch, elapsed, begun)?,
+            // Orders of its own.
+            seed: self.plan.seed.wrapping_add(u64::from(launch) << 32),
+            kind: LaunchKind::Together,
+            placement: self.plan.placement.clone(),
+        })
     }
 
     /// The time of a launch: its part of what is left.

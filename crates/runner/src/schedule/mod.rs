@@ -3,26 +3,27 @@
 //! | module | job |
 //! |---|---|
 //! | here | the order of visits within a launch |
+//! | `visit` | a visit, and how sure its consequences have to be |
 //! | `cell` | when a cell is precise, and which candidates rest or are dropped |
-//! | [`history`] | what the launches so far say, and where the next one spends its time |
+//! | `history` | what the launches so far say, and where the next one spends its time |
 
 mod cell;
-pub mod history;
+pub(crate) mod history;
 #[cfg(test)]
 mod tests;
+mod visit;
 
 use std::collections::{BTreeSet, VecDeque};
 
-use collrules_record::plan::{Effort, Plan, Schedule};
+use collrules_record::plan::Schedule;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use self::cell::CellState;
-use crate::wire::Timing;
-
-/// Confidence of the intervals that end or drop a point.
-const LEVEL: f64 = 0.95;
+pub use self::visit::Visit;
+use crate::launch::{Effort, LaunchPlan};
+use crate::wire::RankTimes;
 
 /// The share of the budget that one visit to each cell may use up; the rest is for coming back.
 const FIRST_PASS_SHARE: f64 = 0.1;
@@ -33,24 +34,9 @@ const FIRST_PASS_SHARE: f64 = 0.1;
 /// point-to-point layers ob1 and ucx of Open MPI have 16 bits for them, some transports 10 to 12.
 pub const MOST_COMMUNICATORS: usize = 256;
 
-/// A visit to a cell.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Visit {
-    /// The cell's index in the plan.
-    pub cell: usize,
-    /// How many visits the cell had before.
-    pub visit: u32,
-    /// Untimed rounds first.
-    pub warmup: u32,
-    /// Timed rounds.
-    pub rounds: u32,
-    /// The candidates to time, by index.
-    pub candidates: Vec<usize>,
-}
-
 /// What is to be done next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// Check the candidates of a cell that was not visited before.
     Open(usize),
     /// Visit a cell.
@@ -68,7 +54,7 @@ enum Todo {
 
 /// Decides the order of visits and the end of every point.
 #[derive(Debug)]
-pub struct Scheduler {
+pub(crate) struct Scheduler {
     settings: Schedule,
     cells: Vec<CellState>,
     /// What belongs together, so that a pass makes few communicators: collective and communicator size.
@@ -81,7 +67,7 @@ pub struct Scheduler {
 
 impl Scheduler {
     /// A scheduler for a plan; all cells are opened and visited once, in an order shuffled by the plan's seed.
-    pub fn new(plan: &Plan) -> Self {
+    pub(crate) fn new(plan: &LaunchPlan) -> Self {
         let cells = plan.cells.iter().map(CellState::new).collect();
         let mut scheduler = Self {
             settings: plan.schedule,
@@ -97,7 +83,7 @@ impl Scheduler {
     }
 
     /// What to do next, `elapsed` seconds after the start.
-    pub fn next(&mut self, elapsed: f64) -> Step {
+    pub(crate) fn next(&mut self, elapsed: f64) -> Step {
         loop {
             if self.queue.is_empty() {
                 self.fill();
@@ -135,7 +121,7 @@ impl Scheduler {
     }
 
     /// Takes note of a check: the candidates that failed, and the seconds that one call of each took together.
-    pub fn opened(&mut self, cell: usize, failed: &[usize], round_cost: f64) {
+    pub(crate) fn opened(&mut self, cell: usize, failed: &[usize], round_cost: f64) {
         let state = &mut self.cells[cell];
         state.active.retain(|candidate| !failed.contains(candidate));
         state.round_cost = round_cost;
@@ -147,7 +133,7 @@ impl Scheduler {
 
     /// Takes note of a visit's timings (per round, per candidate of the visit) and returns the candidates that are
     /// dropped for being beaten, with the reason.
-    pub fn visited(&mut self, visit: &Visit, rounds: &[Vec<Timing>], seconds: f64) -> Vec<(usize, String)> {
+    pub(crate) fn visited(&mut self, visit: &Visit, rounds: &[Vec<RankTimes>], seconds: f64) -> Vec<(usize, String)> {
         let settings = self.settings;
         let state = &mut self.cells[visit.cell];
         state.note(visit, rounds);
@@ -166,7 +152,7 @@ impl Scheduler {
     }
 
     /// Whether a cell that was just visited gets no more visits.
-    pub fn is_finished(&self, cell: usize) -> bool {
+    pub(crate) fn is_finished(&self, cell: usize) -> bool {
         !self.unfinished.contains(&cell)
     }
 
@@ -212,7 +198,7 @@ impl Scheduler {
 }
 
 /// The group of each cell, if the plan has more candidates to make communicators for than are kept at a time.
-fn groups(plan: &Plan) -> Option<Vec<usize>> {
+fn groups(plan: &LaunchPlan) -> Option<Vec<usize>> {
     let key = |at: usize| (plan.cells[at].cell.collective, plan.cells[at].cell.ranks);
     let all = 0..plan.cells.len();
     let needed: BTreeSet<_> = all

@@ -1,26 +1,27 @@
 //! The scheduler on constant times, and races on synthetic times whose truth is known.
 
 mod races;
+mod rehearsal;
 
-use collrules_record::plan::{CellPlan, Effort};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Choice, Collective};
 
 use super::*;
+use crate::launch::LaunchCell;
 
-fn plan(cells: u64, schedule: Schedule) -> Plan {
-    let cell = |bytes| CellPlan {
-        cell: Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) },
-        candidates: vec![Candidate::Builtin, Candidate::Tuned(Choice::plain(1)), Candidate::Tuned(Choice::plain(2))],
-        shared: Vec::new(),
-        effort: Effort::Normal,
+fn plan(cells: u64, schedule: Schedule) -> LaunchPlan {
+    let cell = |bytes| {
+        let cell = Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) };
+        let candidates =
+            vec![Candidate::Builtin, Candidate::Tuned(Choice::plain(1)), Candidate::Tuned(Choice::plain(2))];
+        LaunchCell::new(cell, candidates)
     };
-    Plan::new((1..=cells).map(cell).collect(), 1, schedule, 7)
+    LaunchPlan::new((1..=cells).map(cell).collect(), schedule, 7)
 }
 
 /// Drives a scheduler with constant times per candidate; returns rounds per cell and candidate, and the end.
-fn drive(plan: &Plan, times: [f64; 3], failed: &[usize]) -> (Vec<Vec<u32>>, String) {
+fn drive(plan: &LaunchPlan, times: [f64; 3], failed: &[usize]) -> (Vec<Vec<u32>>, String) {
     let mut scheduler = Scheduler::new(plan);
     let mut rounds = vec![vec![0; 3]; plan.cells.len()];
     let mut clock = 0.0;
@@ -31,7 +32,7 @@ fn drive(plan: &Plan, times: [f64; 3], failed: &[usize]) -> (Vec<Vec<u32>>, Stri
                 scheduler.opened(cell, failed, times.iter().sum());
             }
             Step::Visit(visit) => {
-                let round: Vec<Timing> = visit.candidates.iter().map(|c| [times[*c]; 3]).collect();
+                let round: Vec<RankTimes> = visit.candidates.iter().map(|c| [times[*c]; 3]).collect();
                 let cost = round.iter().map(|t| t[0]).sum::<f64>() * f64::from(visit.rounds + visit.warmup);
                 clock += cost;
                 visit.candidates.iter().for_each(|c| rounds[visit.cell][*c] += visit.rounds);
@@ -80,7 +81,7 @@ fn failed_candidates_are_not_timed() {
 #[test]
 fn the_same_seed_gives_the_same_order() {
     let order = |seed| {
-        let mut scheduler = Scheduler::new(&Plan { seed, ..plan(20, Schedule::default()) });
+        let mut scheduler = Scheduler::new(&LaunchPlan { seed, ..plan(20, Schedule::default()) });
         (0..20).map(|_| scheduler.next(0.0)).collect::<Vec<_>>()
     };
     assert_eq!(order(1), order(1));

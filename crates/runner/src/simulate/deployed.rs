@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use collrules_record::plan::Deployment;
-use collrules_record::{Candidate, Cell, Plan};
+use collrules_record::{Candidate, Cell};
 use collrules_rules::{Behaviour, Distribution, Loaded, Release, Version, load};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Model, normal};
+use super::model::{Model, normal};
 use crate::error::RunnerError;
 
 /// A launch that is compared with others: what it shares is noise that no number of calls takes away.
@@ -20,21 +19,21 @@ pub(super) struct DeployedLaunch {
 }
 
 impl DeployedLaunch {
+    /// A launch with this seed; `file` is in force in it, or none is.
     pub(super) fn start(
-        deployment: &Deployment,
-        plan: &Plan,
+        file: Option<&String>,
+        seed: u64,
         release: Release,
         version: Version,
     ) -> Result<Self, RunnerError> {
-        let path = deployment.rules().filter(|_| plan.under_rule == Some(Candidate::Rules));
-        let rules = match path.map(PathBuf::from) {
+        let rules = match file.map(PathBuf::from) {
             None => None,
             Some(path) => {
                 let bytes = std::fs::read(&path).map_err(|cause| RunnerError::Rules { path, cause })?;
                 load(&bytes, &Behaviour::of(version)?).into_accepted()
             }
         };
-        Ok(Self { rules, release, seed: plan.seed })
+        Ok(Self { rules, release, seed })
     }
 
     /// The time of a cell's calls in this launch.

@@ -8,7 +8,12 @@
 use collrules_record::Cell;
 use collrules_rules::{Choice, Collective};
 
-use super::Model;
+/// Start-up time of a message in seconds (`a`).
+const LATENCY: f64 = 10e-6;
+/// Transfer time of a byte in seconds (`b`): 1 GB/s.
+const BYTE_TIME: f64 = 1e-9;
+/// Time to apply an operation to a byte in seconds (`g`): 4 GB/s.
+const REDUCTION_TIME: f64 = 0.25e-9;
 
 /// The radix of bcast's k-nomial tree (`coll_tuned_bcast_algorithm_knomial_radix`).
 const RADIX: f64 = 4.0;
@@ -47,9 +52,9 @@ impl Terms {
         let p = f64::from(ranks);
         let segment = if choice.segsize == 0 || choice.segsize as f64 >= m { m } else { choice.segsize as f64 };
         Self {
-            a: Model::LATENCY,
-            b: Model::BYTE_TIME,
-            g: Model::REDUCTION_TIME,
+            a: LATENCY,
+            b: BYTE_TIME,
+            g: REDUCTION_TIME,
             p,
             m,
             log2: f64::from(u32::BITS - (ranks - 1).leading_zeros()),

@@ -11,22 +11,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::path::Path;
 
-use collrules_record::units::Seconds;
+use collrules_record::cell::type_size;
+use collrules_record::plan::Deployment;
+use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Plan, Survey};
+use collrules_rules::effective::{EffectiveAlgorithm, effective};
 use collrules_rules::{Behaviour, Collective, Distribution, Release, Version, load, registry};
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-pub use model::{Model, Scenario};
+pub use collrules_record::options::Scenario;
 
 use self::deployed::DeployedLaunch;
+use self::model::{Model, normal};
 use crate::backend::Backend;
 use crate::engine::{self, Executor, Opened};
 use crate::error::RunnerError;
 use crate::grid::NOT_SWITCHABLE;
+use crate::launch::{LaunchKind, LaunchPlan};
 use crate::schedule::Visit;
 use crate::trial;
-use crate::wire::{Call, Event, Outcome, Timing};
+use crate::wire::{Call, CallEnd, Event, RankTimes};
 
 /// A cluster that exists in formulas only.
 #[derive(Clone, Debug)]
@@ -37,15 +42,21 @@ pub struct Simulation {
 }
 
 impl Simulation {
+    /// The most slots that a simulated cluster may have: each is a host with a name in the survey.
+    pub const MOST_SLOTS: Ranks = Ranks(1 << 20);
+
     /// A cluster with so many slots, one per host.
     pub fn new(scenario: Scenario, release: Release, slots: u32) -> Self {
         Self { model: Model::new(scenario), release, slots }
     }
 
-    fn executor<'a>(&'a self, plan: &'a Plan) -> Result<Computed<'a>, RunnerError> {
-        let launch = match &plan.deployment {
-            Some(deployment) => Some(DeployedLaunch::start(deployment, plan, self.release, self.version()?)?),
-            None => None,
+    fn executor<'a>(&'a self, plan: &'a LaunchPlan) -> Result<Computed<'a>, RunnerError> {
+        let launch = match &plan.kind {
+            LaunchKind::Deployed { settings, in_force, .. } => {
+                let file = settings.get(Deployment::FILE).filter(|_| *in_force);
+                Some(DeployedLaunch::start(file, plan.seed, self.release, self.version()?)?)
+            }
+            LaunchKind::Together | LaunchKind::Alone(_) => None,
         };
         Ok(Computed { model: &self.model, plan, launch, clock: 0.0 })
     }
@@ -87,7 +98,7 @@ impl Backend for Simulation {
 
     fn measure(
         &mut self,
-        plan: &Plan,
+        plan: &LaunchPlan,
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         let mut executor = self.executor(plan)?;
@@ -102,7 +113,7 @@ impl Backend for Simulation {
 
     fn trial(
         &mut self,
-        plan: &Plan,
+        plan: &LaunchPlan,
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
         let mut executor = self.executor(plan)?;
@@ -115,26 +126,29 @@ impl Backend for Simulation {
         outcome
     }
 
-    fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<Outcome>, RunnerError> {
+    fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<CallEnd>, RunnerError> {
         let behaviour = Behaviour::of(self.version()?)?;
         // A file that the version rejects is no rules file to it, and every call is right.
         let file = load(&std::fs::read(rules)?, &behaviour).into_accepted();
         let outcome = |call: &Call| {
             let bytes = call.cell().lookup_bytes(self.release);
             let served = file.as_ref()?.serve(call.collective, call.ranks, bytes, Distribution::Any);
-            let known = registry::algorithm(self.release, call.collective, served.choice.algorithm);
-            let exists = served.choice.is_builtin() || known.is_ok();
-            // MPI_ERR_ARG, what Open MPI answers to an algorithm that does not exist.
-            (!exists).then_some(Outcome::Refused(13))
+            let cell = call.cell();
+            let seen = collrules_rules::Call::new(cell.collective, cell.ranks, cell.bytes)
+                .with_type_size(type_size(cell.collective));
+            match effective(self.release, cell.collective, served.choice, &seen).algorithm {
+                EffectiveAlgorithm::Error(class) => Some(CallEnd::Refused(class.number())),
+                _ => None,
+            }
         };
-        Ok(calls.iter().map(|call| outcome(call).unwrap_or(Outcome::Right)).collect())
+        Ok(calls.iter().map(|call| outcome(call).unwrap_or(CallEnd::Right)).collect())
     }
 }
 
 /// Times that pass because they are computed.
 struct Computed<'a> {
     model: &'a Model,
-    plan: &'a Plan,
+    plan: &'a LaunchPlan,
     /// What makes up a launch that is compared with others.
     launch: Option<DeployedLaunch>,
     clock: f64,
@@ -160,7 +174,7 @@ impl Executor for Computed<'_> {
         Ok(Opened { failed: Vec::new(), round_cost })
     }
 
-    fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<Timing>>, Infallible> {
+    fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, Infallible> {
         let planned = &self.plan.cells[visit.cell];
         let candidates: Vec<Candidate> = visit.candidates.iter().map(|place| planned.candidates[*place]).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed);
@@ -170,7 +184,7 @@ impl Executor for Computed<'_> {
         for round in 0..visit.warmup + visit.rounds {
             // What disturbs the machine in a round disturbs all candidates alike; the rest is each call's own.
             let common = Model::COMMON_NOISE * normal(&mut rng);
-            let timings: Vec<Timing> = candidates
+            let timings: Vec<RankTimes> = candidates
                 .iter()
                 .map(|candidate| {
                     let noise = common + Model::OWN_NOISE * normal(&mut rng);
@@ -189,12 +203,4 @@ impl Executor for Computed<'_> {
     fn elapsed(&self) -> f64 {
         self.clock
     }
-}
-
-/// A standard normal variate, by the method of Box and Muller.
-pub(crate) fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    // In (0, 1], so that the logarithm is finite.
-    let radius = 1.0 - rng.random::<f64>();
-    let angle = rng.random::<f64>() * std::f64::consts::TAU;
-    (-2.0 * radius.ln()).sqrt() * angle.cos()
 }

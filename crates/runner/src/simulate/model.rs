@@ -1,59 +1,42 @@
 //! What the simulated calls cost: the formulas of the algorithms, and what the builtin does.
 
+use collrules_record::options::Scenario;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Choice, Collective};
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
 
 use super::formulas::algorithm_seconds;
 
-/// Which cluster is simulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scenario {
-    /// The builtin always uses the binomial tree for bcast, and the first, linear algorithm elsewhere: it can be beaten
-    /// where other algorithms suit better.
-    Stale,
-    /// The builtin is the best algorithm in every cell.
-    Perfect,
-    /// All candidates of a cell take the same time: whatever differs is noise.
-    Noise,
-    /// As `Stale`, but what was measured does not hold where it is used: under a rules file, bcast by anything but the
-    /// builtin takes [`Model::LETDOWN`] times as long as the builtin, from [`Model::LETDOWN_BYTES`] on.
-    Deceptive,
-}
-
 /// A cost model.
 #[derive(Clone, Debug)]
-pub struct Model {
+pub(crate) struct Model {
     scenario: Scenario,
 }
 
 impl Model {
-    /// Start-up time of a message in seconds (`a`).
-    pub const LATENCY: f64 = 10e-6;
-    /// Transfer time of a byte in seconds (`b`): 1 GB/s.
-    pub const BYTE_TIME: f64 = 1e-9;
-    /// Time to apply an operation to a byte in seconds (`g`): 4 GB/s.
-    pub const REDUCTION_TIME: f64 = 0.25e-9;
     /// Standard deviation of the logarithm of a time that all candidates of a round share.
-    pub const COMMON_NOISE: f64 = 0.05;
+    pub(crate) const COMMON_NOISE: f64 = 0.05;
     /// Standard deviation of the logarithm of a time that is each call's own.
-    pub const OWN_NOISE: f64 = 0.02;
+    pub(crate) const OWN_NOISE: f64 = 0.02;
 
     /// Standard deviation of the logarithm of what all calls of a launch share, where launches are what is compared.
-    pub const LAUNCH_NOISE: f64 = 0.01;
+    pub(crate) const LAUNCH_NOISE: f64 = 0.01;
     /// The same of what all calls of a cell share in a launch.
-    pub const CELL_NOISE: f64 = 0.01;
+    pub(crate) const CELL_NOISE: f64 = 0.01;
     /// What the rules of `Scenario::Deceptive` cost.
-    pub const LETDOWN: f64 = 1.5;
+    pub(crate) const LETDOWN: f64 = 1.5;
     /// The message bytes from which on they do.
-    pub const LETDOWN_BYTES: u64 = 256 << 10;
+    pub(crate) const LETDOWN_BYTES: u64 = 256 << 10;
 
     /// The model of a scenario.
-    pub fn new(scenario: Scenario) -> Self {
+    pub(crate) fn new(scenario: Scenario) -> Self {
         Self { scenario }
     }
 
     /// The time without noise, in seconds.
-    pub fn seconds(&self, cell: Cell, candidate: Candidate) -> f64 {
+    pub(crate) fn seconds(&self, cell: Cell, candidate: Candidate) -> f64 {
         let stale = match cell.collective {
             Collective::Bcast => Choice::plain(6),
             _ => Choice::plain(1),
@@ -71,7 +54,7 @@ impl Model {
     }
 
     /// The time without noise where a rules file in force makes this choice, in seconds.
-    pub fn deployed_seconds(&self, cell: Cell, choice: Choice) -> f64 {
+    pub(crate) fn deployed_seconds(&self, cell: Cell, choice: Choice) -> f64 {
         let deceived = self.scenario == Scenario::Deceptive
             && cell.collective == Collective::Bcast
             && cell.bytes.0 >= Self::LETDOWN_BYTES
@@ -93,6 +76,11 @@ fn best_seconds(cell: Cell) -> f64 {
         })
     });
     choices.map(|choice| algorithm_seconds(cell, choice)).fold(f64::INFINITY, f64::min)
+}
+
+/// A standard normal variate.
+pub(super) fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    rng.sample(StandardNormal)
 }
 
 #[cfg(test)]

@@ -13,10 +13,7 @@ pub(super) type Times = BTreeMap<Cell, BTreeMap<Candidate, f64>>;
 /// The median over launches of the median of each.
 pub(super) fn times(cells: &[CellTimings]) -> Times {
     let point = |series: &Series| {
-        let launches = series.timings.chunk_by(|a, b| a.launch == b.launch);
-        let mut medians: Vec<f64> = launches
-            .filter_map(|launch| median(&mut launch.iter().map(|timing| timing.seconds).collect::<Vec<_>>()))
-            .collect();
+        let mut medians: Vec<f64> = series.launch_medians().into_iter().map(|(_, seconds)| seconds).collect();
         Some((series.candidate, median(&mut medians)?))
     };
     cells.iter().map(|cell| (cell.cell, cell.series.iter().filter_map(point).collect())).collect()

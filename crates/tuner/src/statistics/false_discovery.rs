@@ -5,7 +5,7 @@
 /// For p values in ascending order `q(i)` is the minimum over `j >= i` of `p(j) m / j`, at most 1 (Benjamini and
 /// Hochberg, *Journal of the Royal Statistical Society B* 57, 1995). The bound holds for tests that are independent or
 /// positively dependent, as comparisons with the same builtin are. The order of the input is kept.
-pub fn adjust(p_values: &[f64]) -> Vec<f64> {
+pub(crate) fn adjust(p_values: &[f64]) -> Vec<f64> {
     let tests = p_values.len() as f64;
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_unstable_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));

@@ -12,7 +12,7 @@ const EXACT: usize = 20;
 /// variance `n m / 12 (N + 1 - sum(t^3 - t) / (N (N - 1)))`, `N = n + m`, and a continuity correction of one half
 /// (Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, section 4.1). An empty side is no evidence, and
 /// the p value is 1. Values have to be numbers.
-pub fn mann_whitney(x: &[f64], y: &[f64]) -> f64 {
+pub(crate) fn mann_whitney(x: &[f64], y: &[f64]) -> f64 {
     if x.is_empty() || y.is_empty() {
         return 1.0;
     }
@@ -24,7 +24,7 @@ pub fn mann_whitney(x: &[f64], y: &[f64]) -> f64 {
 }
 
 /// The statistic of the same test, as a part of a stratified one.
-pub fn mann_whitney_score(x: &[f64], y: &[f64]) -> Score {
+pub(crate) fn mann_whitney_score(x: &[f64], y: &[f64]) -> Score {
     pairs(x, y).score()
 }
 

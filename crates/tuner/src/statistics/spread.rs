@@ -1,11 +1,11 @@
-//! How uncertain a median is.
+//! Variances, and how uncertain medians and means are.
 
 use collrules_record::estimate::median;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The standard error of the median of values that are normal but for outliers: `sqrt(pi / 2n)` deviations, the deviation
 /// taken from the median distance from the median, over 0.6745. 0 without values.
-pub fn standard_error(values: &[f64]) -> f64 {
+pub(crate) fn standard_error(values: &[f64]) -> f64 {
     let mut distances = values.to_vec();
     let Some(centre) = median(&mut distances) else { return 0.0 };
     distances.iter_mut().for_each(|value| *value = (*value - centre).abs());
@@ -14,8 +14,46 @@ pub fn standard_error(values: &[f64]) -> f64 {
 }
 
 /// The value that Student's t exceeds in absolute terms with probability `1 - level`; infinite without degrees of freedom.
-pub fn student_quantile(level: f64, degrees: f64) -> f64 {
+pub(crate) fn student_quantile(level: f64, degrees: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees).map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + level / 2.0))
+}
+
+/// The mean of values with half the width of its Student interval, which two values are needed for; none without values.
+pub(crate) fn student_interval(values: &[f64], level: f64) -> Option<(f64, Option<f64>)> {
+    let variance = Variance::of(values);
+    let error = (variance.value() / values.len() as f64).sqrt();
+    let reach = (values.len() > 1).then(|| student_quantile(level, variance.degrees) * error);
+    (!values.is_empty()).then(|| (mean(values), reach))
+}
+
+/// A variance with its degrees of freedom.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Variance {
+    /// The sum of squared distances from the mean.
+    pub(crate) squares: f64,
+    pub(crate) degrees: f64,
+}
+
+impl Variance {
+    pub(crate) fn of(values: &[f64]) -> Self {
+        let mean = mean(values);
+        let squares = values.iter().map(|value| (value - mean).powi(2)).sum();
+        Self { squares, degrees: (values.len() as f64 - 1.0).max(0.0) }
+    }
+
+    /// Both together, each about its own mean.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { squares: self.squares + other.squares, degrees: self.degrees + other.degrees }
+    }
+
+    pub(crate) fn value(self) -> f64 {
+        self.squares / self.degrees.max(1.0)
+    }
+}
+
+/// The mean; 0 without values.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use super::normal_cdf;
 
 /// A rank statistic against what it would be by chance.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Score {
+pub(crate) struct Score {
     /// The statistic less its mean without any effect: negative where it speaks for one.
-    pub excess: f64,
+    pub(crate) excess: f64,
     /// Its standard deviation without any effect; 0 where nothing varies.
-    pub deviation: f64,
+    pub(crate) deviation: f64,
 }
 
 impl Score {
@@ -24,7 +24,7 @@ impl Score {
 /// independent, so that the variance of the sum is their number; the sum is near to normal. The continuity correction
 /// is that of the coarsest stratum, which is the usual one where there is one stratum or all are of one size. A stratum
 /// in which nothing varies says nothing and has no part. Without any the p value is 1.
-pub fn stratified(scores: &[Score]) -> f64 {
+pub(crate) fn stratified(scores: &[Score]) -> f64 {
     let varying = || scores.iter().filter(|score| score.deviation > 0.0);
     let strata = varying().count();
     if strata == 0 {

@@ -4,12 +4,10 @@
 //! |---|---|
 //! | `offers` | judged cells to a problem: what may serve a cell, and what it costs |
 //! | `problem` | the problem of one collective, and its solution |
-//! | `segments` | dynamic programmes over lookup bytes |
-//! | `solve` | dynamic programmes over communicator sizes and collectives |
+//! | `segments` | a dynamic programme over lookup bytes |
+//! | `solve` | a dynamic programme over communicator sizes |
 //! | `place` | solution to rule table: boundaries, and what was not measured |
-//! | `frontier` | the least regret for every number of rules |
 
-mod frontier;
 mod offers;
 mod place;
 mod problem;
@@ -18,47 +16,22 @@ mod solve;
 #[cfg(test)]
 mod tests;
 
-pub use frontier::{Frontier, FrontierPoint, frontier};
-
 use collrules_record::findings::Crossover;
 use collrules_rules::RuleTable;
 
-pub(crate) use offers::{Encoding, Target, Terms, encodings, gain};
-use problem::Layout;
-use solve::{Curve, fewest_rules, share};
+pub(crate) use offers::{Encoding, Terms, encodings, gain};
+use solve::fewest_rules;
 
-/// The optimal rules for these cells, and where they change their choice.
-///
-/// Without a number of rules they are the fewest within the bound on regret; with one the least regret in all.
-pub(crate) fn optimal(encodings: &[Encoding<'_>], terms: &Terms) -> (RuleTable, Vec<Crossover>) {
-    let layouts: Vec<Option<Layout>> = match terms.policy.max_rules {
-        None => encodings.iter().map(|encoding| fewest_rules(&encoding.problem)).collect(),
-        Some(budget) => within_budget(encodings, budget),
-    };
+/// The fewest rules for these cells within the bound on regret, and where they change their choice.
+pub(crate) fn optimal(encodings: &[Encoding<'_>], terms: &Terms<'_>) -> (RuleTable, Vec<Crossover>) {
     let mut table = RuleTable::new();
     let mut crossovers = Vec::new();
-    for (encoding, layout) in encodings.iter().zip(layouts) {
+    for encoding in encodings {
         // Every site offers something within the bound, so that there is a solution; without one the builtin stays.
-        let Some(layout) = layout else { continue };
+        let Some(layout) = fewest_rules(&encoding.problem) else { continue };
         let (steps, changes) = place::place(encoding, &layout, terms);
         table.set(encoding.collective, steps);
         crossovers.extend(changes);
     }
     (table, crossovers)
-}
-
-fn within_budget(encodings: &[Encoding<'_>], budget: usize) -> Vec<Option<Layout>> {
-    let curves: Vec<Curve> = encodings.iter().map(|encoding| Curve::of(&encoding.problem, budget)).collect();
-    let shares = share(&curves, budget);
-    // Fewer rules serve as well where more bring nothing.
-    let best = shares.iter().min_by(|a, b| {
-        (a.log_regret, a.rules).partial_cmp(&(b.log_regret, b.rules)).unwrap_or(std::cmp::Ordering::Equal)
-    });
-    let Some(best) = best else { return vec![None; encodings.len()] };
-    encodings
-        .iter()
-        .zip(&curves)
-        .zip(&best.of)
-        .map(|((encoding, curve), rules)| curve.layout(&encoding.problem, *rules))
-        .collect()
 }

@@ -3,33 +3,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::findings::{Criteria, Statistic};
-use collrules_record::{Candidate, Policy};
+use collrules_record::validation::GivenBack;
+use collrules_record::{Candidate, Cell, Policy};
 use collrules_rules::hazard::interoperate;
 use collrules_rules::metric::lookup_bytes;
 use collrules_rules::{Choice, Collective, Release};
 
 use super::problem::{BUILTIN, Block, Offer, Problem, Site};
 use crate::common::{Convincing, convincing_choices, one_choice};
+use crate::repair::covers;
 use crate::verdict::{JudgedCell, JudgedPoint, complexity};
 
 /// What an encoding starts from beside the cells.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
+pub(crate) struct Terms<'a> {
     pub(crate) statistic: Statistic,
     pub(crate) release: Release,
     pub(crate) criteria: Criteria,
     pub(crate) policy: Policy,
-    /// What regret is measured against.
-    pub(crate) target: Target,
-}
-
-/// What regret is measured against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
-    /// The best of those that the verdicts permit.
-    Verdicts,
-    /// The smallest time, whatever speaks for it.
-    Fastest,
+    /// What keeps the builtin whatever the timings say, since other launches have shown otherwise.
+    pub(crate) given_back: &'a [GivenBack],
 }
 
 /// The problem of one collective.
@@ -66,14 +59,14 @@ struct Bid {
 }
 
 /// The problems of all collectives; cells are in order of collective, communicator size and message size.
-pub(crate) fn encodings<'a>(cells: &'a [JudgedCell], terms: &Terms, count_builtin: bool) -> Vec<Encoding<'a>> {
+pub(crate) fn encodings<'a>(cells: &'a [JudgedCell], terms: &Terms<'_>) -> Vec<Encoding<'a>> {
     let convincing =
         convincing_choices(cells, terms.statistic, terms.release, terms.criteria, terms.policy.assumptions);
     let of_collective = cells.chunk_by(|a, b| a.cell.collective == b.cell.collective);
-    of_collective.map(|cells| encoding(cells, &convincing, terms, count_builtin)).collect()
+    of_collective.map(|cells| encoding(cells, &convincing, terms)).collect()
 }
 
-fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Terms, count_builtin: bool) -> Encoding<'a> {
+fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Terms<'_>) -> Encoding<'a> {
     let collective = cells[0].cell.collective;
     let blocks: Vec<&[JudgedCell]> = cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks).collect();
     let shared = one_choice(terms.release, &cells[0], terms.policy.assumptions);
@@ -99,7 +92,6 @@ fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Terms,
         blocks: blocks_of_problem.collect(),
         classes,
         merge: terms.policy.between != collrules_record::policy::Between::Keep,
-        count_builtin,
     };
     Encoding { collective, choices, blocks, problem, shared }
 }
@@ -122,27 +114,46 @@ fn classes(collective: Collective, choices: &[Choice], shared: bool) -> Vec<Vec<
 }
 
 /// The cells of a block by what they look up, each with its bids.
-fn bids_of_block(block: &[JudgedCell], shared: bool, convincing: &Convincing, terms: &Terms) -> Vec<(u64, Vec<Bid>)> {
+fn bids_of_block(
+    block: &[JudgedCell],
+    shared: bool,
+    convincing: &Convincing,
+    terms: &Terms<'_>,
+) -> Vec<(u64, Vec<Bid>)> {
     let convincing = convincing.get(&(block[0].cell.collective, block[0].cell.ranks)).filter(|_| shared);
+    let Cell { collective, ranks, .. } = block[0].cell;
+    let builtin = || vec![Bid { choice: Choice::BUILTIN, log_gain: 0.0, proven: true, tied: false }];
     let own = |cell: &JudgedCell| {
-        let at = lookup_bytes(terms.release, cell.cell.collective, cell.cell.ranks, cell.cell.bytes, 1);
-        (at, bids(cell, convincing, terms))
+        let at = lookup_bytes(terms.release, collective, ranks, cell.cell.bytes, 1);
+        let given_back = terms.given_back.iter().any(|range| covers(range, collective, ranks, at));
+        (at, if given_back { builtin() } else { bids(cell, convincing, terms) })
     };
-    block.iter().map(own).collect()
+    let mut sites: Vec<(u64, Vec<Bid>)> = block.iter().map(own).collect();
+    // What was given back may lie between measured sizes: its ends are sites without a cell.
+    let (first, last) = (sites[0].0, sites[sites.len() - 1].0);
+    for range in terms.given_back {
+        let ends = [Some(range.lookup.0), range.lookup.1.and_then(|end| end.checked_sub(1))];
+        for at in ends.into_iter().flatten().filter(|at| first < *at && *at < last) {
+            if covers(range, collective, ranks, at)
+                && let Err(place) = sites.binary_search_by_key(&at, |site| site.0)
+            {
+                sites.insert(place, (at, builtin()));
+            }
+        }
+    }
+    sites
 }
 
 /// What may serve a cell: the builtin, what replaces it by the verdict, and what is shown to do no harm.
 ///
 /// Where sizes share one choice, it is what convinces over all of them.
-fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Choice>>, terms: &Terms) -> Vec<Bid> {
+fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Choice>>, terms: &Terms<'_>) -> Vec<Bid> {
     let mut bids = Vec::with_capacity(cell.points.len() + 1);
     let comparable = cell.point(Candidate::Builtin).is_some();
     for point in cell.points.iter().filter(|_| comparable) {
         let choice = point.finding.candidate.choice();
-        let known = if terms.target == Target::Verdicts { expected(point) } else { gain(point) };
-        let Some(gain) = known.filter(|_| !choice.is_builtin() && point.bar.is_none()) else { continue };
+        let Some(gain) = expected(point).filter(|_| !choice.is_builtin() && point.bar.is_none()) else { continue };
         let proven = match convincing {
-            _ if terms.target == Target::Fastest => true,
             Some(convincing) => convincing.contains(&choice),
             None => point.shortfall.is_none(),
         };
@@ -168,12 +179,15 @@ fn best_log_gain(bids: &[Bid]) -> f64 {
 /// Whether a candidate that was not shown to be better may serve a cell for the sake of a shared rule.
 ///
 /// What it might lose against the builtin has to be within the bound: the lower end of its interval. Without an interval
-/// nothing bounds the loss, so that no launch may speak against it at all.
-fn is_harmless(point: &JudgedPoint, terms: &Terms) -> bool {
+/// nothing bounds the loss, so that no launch may speak against it at all, and its neighbours may not either.
+fn is_harmless(point: &JudgedPoint, terms: &Terms<'_>) -> bool {
     let Some(gain) = point.finding.gain.filter(|_| point.basis.every_launch) else { return false };
     match gain.low {
         Some(low) => low >= 1.0 / (1.0 + terms.policy.max_regret),
-        None => gain.point >= 1.0 && point.basis.least_launch_gain().is_some_and(|least| least >= 1.0),
+        None => {
+            point.cautious.is_some_and(|gain| gain >= 1.0)
+                && point.basis.least_launch_gain().is_some_and(|least| least >= 1.0)
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 
 use collrules_record::findings::Crossover;
 use collrules_record::policy::Between;
+use collrules_record::validation::GivenBack;
 use collrules_record::{Bytes, Ranks};
 use collrules_rules::metric::{Metric, lookup_bytes, metric};
 use collrules_rules::registry::{self, RankNeed, When};
@@ -16,10 +17,11 @@ use collrules_rules::{Choice, Collective, Release};
 use super::offers::{Encoding, Terms};
 use super::problem::{Layout, Range};
 use crate::crossover::{boundary, interval};
+use crate::repair::{covers, leave};
 use crate::verdict::JudgedCell;
 
 /// The rules of a collective, and where they change their choice.
-pub(super) fn place(encoding: &Encoding<'_>, layout: &Layout, terms: &Terms) -> (RankSteps, Vec<Crossover>) {
+pub(super) fn place(encoding: &Encoding<'_>, layout: &Layout, terms: &Terms<'_>) -> (RankSteps, Vec<Crossover>) {
     let mut steps = all_builtin();
     let mut crossovers = Vec::new();
     let mut placed: Vec<(u64, u64, SizeSteps)> = Vec::new();
@@ -50,11 +52,12 @@ pub(super) fn place(encoding: &Encoding<'_>, layout: &Layout, terms: &Terms) -> 
         };
         steps.set(lower + 1, Some(*upper), between);
     }
+    leave(&mut steps, encoding.collective, terms.given_back);
     (steps, crossovers)
 }
 
 /// The choices of a range over lookup bytes. Where sizes have to share a choice there is no builtin beside it.
-fn sizes(encoding: &Encoding<'_>, range: &Range, terms: &Terms) -> SizeSteps {
+fn sizes(encoding: &Encoding<'_>, range: &Range, terms: &Terms<'_>) -> SizeSteps {
     let choice = |number: usize| encoding.choices[number];
     let (Some((first, lowest)), Some((last, _))) = (range.choices.first(), range.choices.last()) else {
         return Steps::constant(Choice::BUILTIN);
@@ -77,16 +80,29 @@ fn boundary_of_range(
     range: &Range,
     (low, high): (u64, u64),
     (below, above): (Choice, Choice),
-    terms: &Terms,
+    terms: &Terms<'_>,
 ) -> u64 {
+    let blocks = &encoding.blocks[range.first..range.end];
+    // What was given back ends where it ends.
+    let given_back = |at: u64, ends: &dyn Fn(&GivenBack) -> bool| {
+        let here = |range: &GivenBack| {
+            ends(range) && blocks.iter().any(|block| covers(range, encoding.collective, block[0].cell.ranks, at))
+        };
+        terms.given_back.iter().any(here)
+    };
+    if below.is_builtin() && given_back(low, &|range| range.lookup.1 == Some(low + 1)) {
+        return low + 1;
+    }
+    if above.is_builtin() && given_back(high, &|range| range.lookup.0 == high) {
+        return high;
+    }
     let of_block = |block: &&&[JudgedCell]| {
         let lookup = |cell: &JudgedCell| lookup(cell, cell.cell.bytes, terms.release);
         let upper = block.partition_point(|cell| lookup(cell) < high);
         let (lower, upper) = (block.get(upper.checked_sub(1)?)?, block.get(upper)?);
         Some(lookup_at(lower, boundary(lower, upper, below, above), terms.release).clamp(low + 1, high))
     };
-    let mut found: Vec<u64> =
-        encoding.blocks[range.first..range.end].iter().filter_map(|block| of_block(&block)).collect();
+    let mut found: Vec<u64> = blocks.iter().filter_map(|block| of_block(&block)).collect();
     found.sort_unstable();
     found.get(found.len() / 2).copied().unwrap_or(high)
 }
@@ -100,7 +116,7 @@ fn lookup_at(cell: &JudgedCell, bytes: Bytes, release: Release) -> u64 {
 }
 
 /// The changes of choice inside the measured range of a block.
-fn changes(encoding: &Encoding<'_>, block: &[JudgedCell], sizes: &SizeSteps, terms: &Terms) -> Vec<Crossover> {
+fn changes(encoding: &Encoding<'_>, block: &[JudgedCell], sizes: &SizeSteps, terms: &Terms<'_>) -> Vec<Crossover> {
     let (collective, ranks) = (encoding.collective, block[0].cell.ranks);
     let Metric::Times(factor) = metric(terms.release, collective, ranks) else { return Vec::new() };
     let served = |cell: &JudgedCell| *sizes.get(lookup(cell, cell.cell.bytes, terms.release));

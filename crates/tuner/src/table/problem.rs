@@ -14,8 +14,6 @@ pub(crate) struct Problem {
     pub(crate) blocks: Vec<Block>,
     /// Whether neighbouring communicator sizes may share their rules.
     pub(crate) merge: bool,
-    /// Whether a range left to the builtin counts as well.
-    pub(crate) count_builtin: bool,
 }
 
 /// A measured communicator size.
@@ -48,15 +46,6 @@ pub(crate) struct Offer {
     pub(crate) within: bool,
 }
 
-/// Which offers are to be taken into account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
-    /// Those within the bound.
-    Within,
-    /// All.
-    Harmless,
-}
-
 /// The rules of a collective: ranges of communicator sizes, which cover all blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
@@ -74,9 +63,7 @@ pub(crate) struct Range {
     pub(crate) choices: Vec<(u64, usize)>,
 }
 
-impl Problem {
-    /// How many rules a range with this choice counts for.
-    pub(crate) fn weight(&self, choice: usize) -> u32 {
-        u32::from(self.count_builtin || choice != BUILTIN)
-    }
+/// How many rules a range with this choice counts for.
+pub(crate) fn weight(choice: usize) -> u32 {
+    u32::from(choice != BUILTIN)
 }

@@ -2,24 +2,24 @@
 
 use proptest::prelude::*;
 
-use super::problem::{BUILTIN, Block, Layout, Offer, Problem, Scope, Site};
-use super::solve::{Curve, fewest_rules, share};
+use super::problem::{BUILTIN, Block, Layout, Offer, Problem, Site, weight};
+use super::solve::fewest_rules;
 
 /// What rules cost: ranges that count, and the sum of log regrets; none where they serve a site by what it has not.
-fn cost(problem: &Problem, layout: &Layout, scope: Scope) -> Option<(u32, f64)> {
+fn cost(problem: &Problem, layout: &Layout) -> Option<(u32, f64)> {
     let (mut rules, mut sum) = (0, 0.0);
     for range in &layout.ranges {
         let mut before = None;
         for (_, choice) in &range.choices {
             if before != Some(*choice) {
-                rules += problem.weight(*choice);
+                rules += weight(*choice);
             }
             before = Some(*choice);
         }
         for site in problem.blocks[range.first..range.end].iter().flat_map(|block| &block.sites) {
             let (_, choice) = range.choices.iter().find(|(at, _)| *at == site.at)?;
             let offer = site.offers.iter().find(|offer| offer.choice == *choice)?;
-            if scope == Scope::Within && !offer.within {
+            if !offer.within {
                 return None;
             }
             sum += offer.cost;
@@ -53,7 +53,7 @@ fn rows(class: &[usize], length: usize) -> Vec<Vec<usize>> {
 }
 
 /// The values of all rules there are for a problem.
-fn everything(problem: &Problem, scope: Scope) -> Vec<(u32, f64)> {
+fn everything(problem: &Problem) -> Vec<(u32, f64)> {
     let mut values = Vec::new();
     for cut in cuts(problem.blocks.len()) {
         if !problem.merge && cut.iter().any(|(first, end)| end - first > 1) {
@@ -69,7 +69,7 @@ fn everything(problem: &Problem, scope: Scope) -> Vec<(u32, f64)> {
             for row in problem.classes.iter().flat_map(|class| rows(class, positions.len())) {
                 let choices = positions.iter().copied().zip(row).collect();
                 let layout = Layout { ranges: vec![super::problem::Range { first, end, choices }] };
-                own.extend(cost(problem, &layout, scope));
+                own.extend(cost(problem, &layout));
             }
             whole = whole.iter().flat_map(|(a, b)| own.iter().map(move |(c, d)| (a + c, b + d))).collect();
         }
@@ -101,66 +101,26 @@ fn block(choices: usize) -> impl Strategy<Value = Block> {
 fn problem() -> impl Strategy<Value = Problem> {
     let classes =
         prop_oneof![Just(vec![vec![0, 1, 2]]), Just(vec![vec![0], vec![1, 2]]), Just(vec![vec![0], vec![1], vec![2]]),];
-    (prop::collection::vec(block(3), 0..4), classes, any::<bool>(), any::<bool>()).prop_map(
-        |(blocks, classes, merge, count_builtin)| Problem { choices: 3, classes, blocks, merge, count_builtin },
-    )
+    (prop::collection::vec(block(3), 0..4), classes, any::<bool>()).prop_map(|(blocks, classes, merge)| Problem {
+        choices: 3,
+        classes,
+        blocks,
+        merge,
+    })
 }
 
 proptest! {
     #[test]
     fn the_fewest_rules_are_those_found_by_trying_everything(problem in problem()) {
-        let best = everything(&problem, Scope::Within).into_iter().min_by(|a, b| a.partial_cmp(b).expect("numbers"));
+        let best = everything(&problem).into_iter().min_by(|a, b| a.partial_cmp(b).expect("numbers"));
         let found = fewest_rules(&problem);
         match (best, found) {
             (None, found) => prop_assert_eq!(found, None),
             (Some((rules, sum)), found) => {
-                let (own_rules, own_sum) = cost(&problem, &found.expect("there is one"), Scope::Within).expect("allowed");
+                let (own_rules, own_sum) = cost(&problem, &found.expect("there is one")).expect("allowed");
                 prop_assert_eq!(own_rules, rules);
                 prop_assert!((own_sum - sum).abs() < 1e-9, "{} instead of {}", own_sum, sum);
             }
-        }
-    }
-
-    #[test]
-    fn the_least_regret_is_that_found_by_trying_everything(problem in problem(), budget in 0usize..7) {
-        let all = everything(&problem, Scope::Harmless);
-        let best = |rules: usize| all.iter().filter(|(own, _)| *own as usize <= rules).map(|(_, sum)| *sum).fold(f64::INFINITY, f64::min);
-        let curve = Curve::of(&problem, budget);
-        let regrets: Vec<f64> = curve.log_regrets().collect();
-        for rules in 0..=budget {
-            let own = regrets.get(rules).or(regrets.last()).copied().unwrap_or(f64::INFINITY);
-            prop_assert!(own == best(rules) || (own - best(rules)).abs() < 1e-9, "{rules} rules: {own}, {}", best(rules));
-            if own.is_finite() {
-                let layout = curve.layout(&problem, rules).expect("a point of the curve");
-                let (own_rules, sum) = cost(&problem, &layout, Scope::Harmless).expect("allowed");
-                prop_assert!(own_rules as usize <= rules, "{own_rules} of {rules}");
-                prop_assert!((sum - own).abs() < 1e-9);
-            }
-        }
-    }
-
-    #[test]
-    fn a_budget_is_shared_as_well_as_can_be(problems in prop::collection::vec(problem(), 1..4), budget in 0usize..7) {
-        let curves: Vec<Curve> = problems.iter().map(|problem| Curve::of(problem, budget)).collect();
-        let mut best = vec![(0usize, 0.0)];
-        for problem in &problems {
-            let own = everything(problem, Scope::Harmless);
-            let mut least = vec![f64::INFINITY; budget + 1];
-            for (rules, sum) in own.iter().filter(|(rules, _)| *rules as usize <= budget) {
-                least[*rules as usize] = least[*rules as usize].min(*sum);
-            }
-            best = best
-                .iter()
-                .flat_map(|(a, b)| least.iter().enumerate().map(move |(c, d)| (a + c, b + d)))
-                .filter(|(rules, _)| *rules <= budget)
-                .collect();
-        }
-        let least = best.iter().map(|(_, sum)| *sum).fold(f64::INFINITY, f64::min);
-        let shares = share(&curves, budget);
-        let own = shares.iter().map(|share| share.log_regret).fold(f64::INFINITY, f64::min);
-        prop_assert!(own == least || (own - least).abs() < 1e-9, "{own} instead of {least}");
-        for share in &shares {
-            prop_assert!(share.of.iter().sum::<usize>() <= share.rules);
         }
     }
 }
@@ -186,11 +146,8 @@ fn a_loss_within_the_bound_saves_rules() {
             ],
         }],
         merge: false,
-        count_builtin: false,
     };
     let choices = |bound: f64| fewest_rules(&problem(bound)).expect("a solution").ranges[0].choices.clone();
     assert_eq!(choices(0.05), [(1, 1), (2, 2), (4, 1)]);
     assert_eq!(choices(0.1), [(1, 1), (2, 1), (4, 1)]);
-    let regrets: Vec<f64> = Curve::of(&problem(0.0), 9).log_regrets().collect();
-    assert_eq!(regrets, [3.0, 0.1, 0.1, 0.0]);
 }

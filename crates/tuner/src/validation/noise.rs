@@ -22,6 +22,7 @@ use statrs::function::gamma::digamma;
 
 use super::Gains;
 use super::moderation::{Own, moderate};
+use crate::statistics::Variance;
 
 /// A collective with fewer cells than this borrows from all others of its kind.
 const LEAST_CELLS: usize = 6;
@@ -101,10 +102,9 @@ fn scales(gains: &[Gains], kinds: &[Vec<usize>]) -> Vec<f64> {
 }
 
 fn own(gains: &Gains, scale: f64) -> Own {
-    let mean = gains.mean();
     let degrees = gains.of_pairs.len() as f64 - 1.0;
-    let squares: f64 = gains.of_pairs.values().map(|gain| (gain - mean).powi(2)).sum();
-    let variance = if degrees > 0.0 { (squares / degrees).max(FLOOR * FLOOR) / scale } else { 0.0 };
+    let values: Vec<f64> = gains.of_pairs.values().copied().collect();
+    let variance = if degrees > 0.0 { Variance::of(&values).value().max(FLOOR * FLOOR) / scale } else { 0.0 };
     Own { variance, degrees }
 }
 

@@ -28,6 +28,7 @@ fn analyze(campaign: &Campaign) -> (Findings, BTreeSet<Collective>) {
         Release::V5_0,
         Criteria::default(),
         Policy::default(),
+        &[],
         "a synthetic campaign",
     )
     .unwrap()
@@ -102,6 +103,7 @@ fn without_other_components_nothing_is_different() {
         Release::V4_1,
         Criteria::default(),
         Policy::default(),
+        &[],
         "a synthetic campaign",
     )
     .unwrap();

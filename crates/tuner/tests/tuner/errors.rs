@@ -22,9 +22,15 @@ fn error(text: &str) -> String {
 #[test]
 fn other_formats_are_refused() {
     let text = good().text().to_owned();
-    for first in ["# collrules samples 2.0", "launch,visit", "", "# collrules samples 10.1"] {
+    let none = "it lacks the line with the format";
+    for (first, why) in [
+        ("# collrules samples 2.0", "has format 2.0"),
+        ("launch,visit", none),
+        ("", none),
+        ("# collrules samples 10.1", "has format 10.1"),
+    ] {
         let other = text.replace("# collrules samples 1.0", first);
-        assert!(error(&other).contains("# collrules samples 1.0"), "{first}");
+        assert!(error(&other).contains(why), "{first}");
     }
     let newer =
         text.replace("samples 1.0", "samples 1.7").replace(",ended\n", ",ended,extra\n").replace(",,,\n", ",,,,\n");

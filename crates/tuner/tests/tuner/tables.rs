@@ -3,17 +3,18 @@
 use std::fs::File;
 use std::path::Path;
 
+use collrules_import::timing_table;
 use collrules_record::Candidate;
 use collrules_record::findings::{Findings, Statistic};
-use collrules_record::import::{Timing, timing_table};
+use collrules_record::sample::TableTiming;
 use collrules_record::{Cell, Seconds};
 use collrules_rules::{Choice, Collective, Release, hazard};
 use collrules_tuner::{Observations, TunerError, analyze};
 
 use crate::campaign::{cell, finding, plain, remarked, replacement, rules, why_kept};
 
-fn timings(cell: Cell, candidate: Candidate, micros: &[f64]) -> Vec<Timing> {
-    let timing = |(launch, micros): (usize, &f64)| Timing {
+fn timings(cell: Cell, candidate: Candidate, micros: &[f64]) -> Vec<TableTiming> {
+    let timing = |(launch, micros): (usize, &f64)| TableTiming {
         line: 2,
         cell,
         candidate,
@@ -23,7 +24,7 @@ fn timings(cell: Cell, candidate: Candidate, micros: &[f64]) -> Vec<Timing> {
     micros.iter().enumerate().map(timing).collect()
 }
 
-fn findings(timings: &[Timing]) -> Findings {
+fn findings(timings: &[TableTiming]) -> Findings {
     let observations = Observations::from_timings(timings).unwrap();
     analyze(&observations, Release::V4_1, Default::default(), "a table").unwrap()
 }
@@ -32,19 +33,18 @@ fn findings(timings: &[Timing]) -> Findings {
 #[test]
 fn a_single_value_has_to_gain_more_than_launches_differ() {
     let (large, small) = (cell(Collective::Bcast, 4, 8), cell(Collective::Bcast, 4, 16));
-    let mut table = timings(large, Candidate::Builtin, &[1.21]);
+    let mut table = timings(large, Candidate::Builtin, &[1.40]);
     table.extend(timings(large, plain(6), &[1.0]));
     table.extend(timings(small, Candidate::Builtin, &[1.05]));
     table.extend(timings(small, plain(6), &[1.0]));
     let findings = findings(&table);
     assert_eq!(findings.statistic, Statistic::RankAverage);
     assert_eq!(replacement(&findings, large), Some(plain(6)));
-    assert_eq!(why_kept(&findings, small), "slower in another launch with a probability above 0.125");
+    assert_eq!(why_kept(&findings, small), "faster by less than 15% together with neighbouring sizes");
     let point = finding(&findings, large).point(plain(6)).unwrap();
     let gain = point.gain.unwrap();
-    assert!((gain.point - 1.21).abs() < 1e-12);
+    assert!((gain.point - 1.40).abs() < 1e-12);
     assert_eq!((gain.low, gain.high, point.p_value, point.q_value), (None, None, None, None));
-    assert!(point.risk.unwrap() < 0.125);
     assert!(remarked(
         &findings,
         "Of 2 comparisons in which a candidate seems to gain at least 3%, 2 rest on fewer than 6 launches"
@@ -71,9 +71,11 @@ fn neighbouring_communicator_sizes_have_a_say() {
         let expected = finding(&findings, at).point(plain(6)).unwrap().expected.unwrap();
         (replacement(&findings, at), expected)
     };
+    // Half of the log gain is 0.1116, half of that of the others -0.0101 and 0.1312.
     let (alone, supported) = (decide(0.98), decide(1.3));
     assert_eq!((alone.0, supported.0), (None, Some(plain(6))));
-    assert!(alone.1 < 1.2 && supported.1 > 1.24, "{alone:?} {supported:?}");
+    assert!((alone.1 - (1.25 * 0.98f64).sqrt().max(1.25 * (-0.14f64).exp())).abs() < 1e-9, "{alone:?}");
+    assert!((supported.1 - 1.25).abs() < 1e-9, "neighbours do not persuade: {supported:?}");
 }
 
 #[test]
@@ -116,10 +118,10 @@ fn scatter(gains: [&[f64]; 2]) -> Choice {
 }
 
 #[test]
-fn without_a_test_the_mean_over_sizes_has_to_gain_twenty_per_cent_in_every_launch() {
+fn without_a_test_the_mean_over_sizes_has_to_gain_fifteen_per_cent_in_every_launch() {
     let (first, builtin) = (Choice::plain(1), Choice::BUILTIN);
     assert_eq!(scatter([&[1.5], &[1.0]]), first, "1.22 in the mean");
-    assert_eq!(scatter([&[1.4], &[1.0]]), builtin, "1.18 in the mean, although one size alone would do");
+    assert_eq!(scatter([&[1.3], &[1.0]]), builtin, "1.14 in the mean, although one size alone would do");
     assert_eq!(scatter([&[1.9], &[0.95]]), builtin, "slower at one size");
     assert_eq!(scatter([&[1.5, 1.5], &[1.0, 1.0]]), first);
     assert_eq!(scatter([&[1.9, 1.3], &[1.2, 1.0]]), builtin, "1.14 in the second launch");
@@ -151,16 +153,4 @@ fn the_epyc_table_gives_safe_rules() {
         assert_eq!(rules(&findings, Collective::Scatter, ranks).len(), 1, "scatter on {ranks} ranks");
     }
     assert!(findings.cells.iter().flat_map(|cell| &cell.points).all(|point| point.p_value.is_none()));
-}
-
-/// Eleven collectives on Summit, two launches.
-#[test]
-fn the_summit_table_gives_safe_rules() {
-    let Some(findings) = table("summit-osu.csv.gz") else { return };
-    assert!(hazard::check(&findings.table).is_empty());
-    assert!(findings.cells.len() > 2000);
-    for cell in findings.cells.iter().filter(|cell| !cell.served.is_builtin()) {
-        let gain = cell.served_gain().expect("what is served was compared");
-        assert!(gain.point >= 1.0 / 1.03, "{} is served at {}", cell.cell, gain.point);
-    }
 }

@@ -15,6 +15,7 @@ use collrules_tuner::repair::{repair, without};
 use collrules_tuner::validation::{Known, compare, doubtful};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
 
 /// Deviations of logarithms: of what a whole launch shares, what all cells of a communicator share in it, and what one cell
 /// has; the last differs from cell to cell by up to `spread`, and one launch of a cell in 20 is `outlier` times off. Each
@@ -60,8 +61,7 @@ impl Study {
     }
 
     fn normal(&mut self) -> f64 {
-        let (radius, angle) = (1.0 - self.rng.random::<f64>(), self.rng.random::<f64>() * std::f64::consts::TAU);
-        (-2.0 * radius.ln()).sqrt() * angle.cos()
+        self.rng.sample(StandardNormal)
     }
 
     /// One more pair of launches over these cells.
@@ -115,17 +115,28 @@ fn slower(round: &Round) -> usize {
 }
 
 /// Where nothing differs, one validation in 20 may call anything slower or faster, all cells and looks together, though
-/// no difference is too small. Of 120, more than 13 do by chance in one case of 200.
+/// no difference is too small. Of 30, more than 5 do by chance in one case of 200, and of 120 more than 13.
 #[test]
 fn noise_is_called_slower_or_faster_as_seldom_as_stated() {
+    assert_seldom(30, 5);
+}
+
+/// The figures of METHODOLOGY.md; they take half a minute.
+#[test]
+#[ignore = "long; last run when the test was written, with at most 3 of 120"]
+fn noise_is_called_slower_or_faster_as_seldom_as_stated_in_many_validations() {
+    assert_seldom(120, 13);
+}
+
+fn assert_seldom(validations: u64, most: usize) {
     for (name, launches) in [("quiet", QUIET), ("shared", SHARED), ("uneven", UNEVEN), ("wild", WILD), ("hasty", HASTY)]
     {
         let wrong = |seed| {
             let round = Study::new(seed, launches, |_| 1.0).run_with(0.0);
             round.cells.iter().any(|cell| cell.verdict != Outcome::Same)
         };
-        let wrong = (0..120).filter(|seed| wrong(*seed)).count();
-        assert!(wrong <= 13, "{name}: {wrong} of 120 validations");
+        let wrong = (0..validations).filter(|seed| wrong(*seed)).count();
+        assert!(wrong <= most, "{name}: {wrong} of {validations} validations");
     }
 }
 
@@ -135,8 +146,8 @@ fn wins_elsewhere_do_not_make_losses() {
     for (name, launches) in [("quiet", QUIET), ("shared", SHARED), ("uneven", UNEVEN), ("hasty", HASTY)] {
         let wrong =
             |seed| slower(&Study::new(seed, launches, |cell| if cell.ranks == Ranks(2) { 1.0 } else { 1.3 }).run()) > 0;
-        let wrong = (0..100).filter(|seed| wrong(*seed)).count();
-        assert!(wrong <= 8, "{name}: {wrong} of 100 validations");
+        let wrong = (0..24).filter(|seed| wrong(*seed)).count();
+        assert!(wrong <= 5, "{name}: {wrong} of 24 validations");
     }
 }
 
@@ -148,14 +159,14 @@ fn true_losses_are_found() {
     {
         let loses = |cell: Cell| cell.ranks == Ranks(8) && (10..15).contains(&cell.bytes.0.trailing_zeros());
         let (mut found, mut wrong) = (0, 0);
-        for seed in 0..40 {
+        for seed in 0..16 {
             let round = Study::new(seed, launches, |cell| if loses(cell) { loss } else { 1.1 }).run();
             for cell in round.cells.iter().filter(|cell| cell.verdict == Outcome::Slower) {
                 if loses(cell.cell) { found += 1 } else { wrong += 1 }
             }
         }
-        assert!(f64::from(found) >= least * 200.0, "{name}: {found} of 200 found");
-        assert!(wrong <= 4, "{name}: {wrong} wrongly");
+        assert!(f64::from(found) >= least * 80.0, "{name}: {found} of 80 found");
+        assert!(wrong <= 2, "{name}: {wrong} wrongly");
     }
 }
 
@@ -164,7 +175,7 @@ fn true_losses_are_found() {
 fn intervals_cover_the_truth() {
     for (name, launches, least) in [("quiet", QUIET, 0.93), ("shared", SHARED, 0.90), ("uneven", UNEVEN, 0.92)] {
         let (mut inside, mut all) = (0, 0);
-        for seed in 0..60 {
+        for seed in 0..30 {
             let mut study = Study::new(seed, launches, |_| 1.1);
             (0..4).for_each(|_| study.pair(&cells()));
             for cell in study.round(Criteria::default()).cells {

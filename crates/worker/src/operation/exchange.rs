@@ -3,14 +3,14 @@
 use collrules_rules::Collective;
 use mpi::topology::SimpleCommunicator;
 
+use super::data::{Data, Seat, known_byte};
 use super::memory::{TooLarge, buffer};
-use super::{Data, Place, known_byte};
 use crate::ffi::{self, Counts, ErrorClass};
 
 /// The buffers of a rank.
 pub(super) struct Exchange {
     pub(super) collective: Collective,
-    pub(super) place: Place,
+    pub(super) place: Seat,
     /// Bytes from one rank to another.
     block: usize,
     /// The same counts for all, for the v-collectives.
@@ -20,7 +20,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    pub(super) fn new(collective: Collective, place: Place, block: usize) -> Result<Self, TooLarge> {
+    pub(super) fn new(collective: Collective, place: Seat, block: usize) -> Result<Self, TooLarge> {
         let all = block * place.ranks;
         let send = if is_alltoall(collective) { all } else { block };
         let counts = Counts::of(std::iter::repeat_n(block, place.ranks));

@@ -2,12 +2,14 @@
 //!
 //! | module | calls |
 //! |---|---|
+//! | `data` | (what they have in common: known data and where a rank stands) |
 //! | `barrier` | barrier |
 //! | `rooted` | bcast, gather, scatter |
 //! | `exchange` | allgather, allgatherv, alltoall, alltoallv |
 //! | `reduction` | allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan |
 
 mod barrier;
+mod data;
 mod exchange;
 mod memory;
 mod reduction;
@@ -18,6 +20,7 @@ use collrules_record::cell::type_size;
 use collrules_rules::Collective;
 use mpi::topology::{Communicator, SimpleCommunicator};
 
+use self::data::{Data, Seat};
 use crate::ffi::ErrorClass;
 pub(crate) use memory::TooLarge;
 
@@ -41,36 +44,10 @@ enum Family {
     Data(Box<dyn Data>),
 }
 
-/// The buffers of a rank in a collective that moves data. What is known about them does without MPI, so that the check
-/// itself can be tested.
-trait Data {
-    /// One call.
-    fn call(&mut self, comm: &SimpleCommunicator) -> Result<(), ErrorClass>;
-
-    /// Puts the known data of `salt` where it is sent from, and something else where results are wanted.
-    fn fill(&mut self, salt: u64);
-
-    /// Whether the result is that of the known data of `salt`.
-    fn is_right(&self, salt: u64) -> bool;
-}
-
-/// A rank and its communicator's size.
-#[derive(Clone, Copy)]
-struct Place {
-    rank: usize,
-    ranks: usize,
-}
-
-impl Place {
-    fn is_root(self) -> bool {
-        self.rank == 0
-    }
-}
-
 impl Operation {
     /// Buffers of a member of the communicator, touched once so that no page is missing later.
     pub(crate) fn new(cell: Cell, comm: &SimpleCommunicator) -> Result<Self, Unsupported> {
-        let place = Place { rank: comm.rank() as usize, ranks: comm.size() as usize };
+        let place = Seat { rank: comm.rank() as usize, ranks: comm.size() as usize };
         let size = type_size(cell.collective);
         if !cell.bytes.0.is_multiple_of(size) {
             return Err(Unsupported::PartOfElement { cell, size });
@@ -119,16 +96,6 @@ impl Operation {
             }
         }
     }
-}
-
-/// Random-looking bits, the upper ones best, that follow from a salt, the rank whose data it is, and a place in it.
-fn mixed(salt: u64, rank: usize, place: usize) -> u64 {
-    (place as u64 ^ salt.rotate_left(32) ^ (rank as u64).rotate_left(44)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// The byte at a place of the known data of a rank.
-fn known_byte(salt: u64, rank: usize, place: usize) -> u8 {
-    (mixed(salt, rank, place) >> 56) as u8
 }
 
 #[cfg(test)]

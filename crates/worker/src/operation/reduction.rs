@@ -3,8 +3,8 @@
 use collrules_rules::Collective;
 use mpi::topology::SimpleCommunicator;
 
+use super::data::{Data, Seat, mixed};
 use super::memory::{TooLarge, buffer};
-use super::{Data, Place, mixed};
 use crate::ffi::{self, Counts, ErrorClass};
 
 /// The element at a place of the known vector of a rank: a multiple, different from place to place, of the rank's weight,
@@ -28,7 +28,7 @@ fn weight(rank: usize) -> i32 {
 /// The buffers of a rank, in elements.
 pub(super) struct Reduction {
     pub(super) collective: Collective,
-    pub(super) place: Place,
+    pub(super) place: Seat,
     /// Elements of the result on each rank, for reduce_scatter.
     pub(super) counts: Counts,
     pub(super) send: Vec<i32>,
@@ -40,7 +40,7 @@ pub(super) struct Reduction {
 
 impl Reduction {
     /// `elements` are those of the whole vector, and those of one rank's block for reduce_scatter_block.
-    pub(super) fn new(collective: Collective, place: Place, elements: usize) -> Result<Self, TooLarge> {
+    pub(super) fn new(collective: Collective, place: Seat, elements: usize) -> Result<Self, TooLarge> {
         let ranks = place.ranks;
         // What does not divide evenly goes to the first ranks, one element each, as OSU deals it out.
         let share = |rank: usize| elements / ranks + usize::from(rank < elements % ranks);

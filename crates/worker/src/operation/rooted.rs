@@ -3,14 +3,14 @@
 use collrules_rules::Collective;
 use mpi::topology::SimpleCommunicator;
 
+use super::data::{Data, Seat, known_byte};
 use super::memory::{TooLarge, buffer};
-use super::{Data, Place, known_byte};
 use crate::ffi::{self, ErrorClass};
 
 /// The buffers of a rank. All data is the root's, or comes to it.
 pub(super) struct Rooted {
     pub(super) collective: Collective,
-    pub(super) place: Place,
+    pub(super) place: Seat,
     /// The message of bcast, the block of one rank otherwise, in bytes.
     block: usize,
     pub(super) send: Vec<u8>,
@@ -18,7 +18,7 @@ pub(super) struct Rooted {
 }
 
 impl Rooted {
-    pub(super) fn new(collective: Collective, place: Place, block: usize) -> Result<Self, TooLarge> {
+    pub(super) fn new(collective: Collective, place: Seat, block: usize) -> Result<Self, TooLarge> {
         let all = if place.is_root() { block * place.ranks } else { 0 };
         let (send, receive) = match collective {
             Collective::Scatter => (all, block),

@@ -2,15 +2,15 @@
 
 use collrules_rules::Collective;
 
+use super::data::{Data, Seat};
 use super::exchange::Exchange;
 use super::reduction::Reduction;
 use super::rooted::Rooted;
-use super::{Data, Place};
 
 const SALT: u64 = 41;
 
-fn places(ranks: usize) -> impl Iterator<Item = Place> {
-    (0..ranks).map(move |rank| Place { rank, ranks })
+fn places(ranks: usize) -> impl Iterator<Item = Seat> {
+    (0..ranks).map(move |rank| Seat { rank, ranks })
 }
 
 fn filled<D: Data>(mut ranks: Vec<D>) -> Vec<D> {
@@ -179,9 +179,9 @@ fn sums_of_the_wrong_ranks_are_seen() {
 /// A call that does nothing at all is seen on every rank that should have got something.
 #[test]
 fn results_that_never_came_are_seen() {
-    let place = Place { rank: 1, ranks: 3 };
+    let place = Seat { rank: 1, ranks: 3 };
     let mut scatter = Rooted::new(Collective::Scatter, place, 1).expect("small");
-    let mut gather = Rooted::new(Collective::Gather, Place { rank: 0, ranks: 3 }, 1).expect("small");
+    let mut gather = Rooted::new(Collective::Gather, Seat { rank: 0, ranks: 3 }, 1).expect("small");
     let mut alltoall = Exchange::new(Collective::Alltoall, place, 1).expect("small");
     let mut allreduce = Reduction::new(Collective::Allreduce, place, 1).expect("small");
     let all: [&mut dyn Data; 4] = [&mut scatter, &mut gather, &mut alltoall, &mut allreduce];
@@ -193,7 +193,7 @@ fn results_that_never_came_are_seen() {
 
 #[test]
 fn what_does_not_divide_evenly_goes_to_the_first_ranks() {
-    let counts = |rank| Reduction::new(Collective::ReduceScatter, Place { rank, ranks: 3 }, 7).expect("small");
+    let counts = |rank| Reduction::new(Collective::ReduceScatter, Seat { rank, ranks: 3 }, 7).expect("small");
     assert_eq!([0, 1, 2].map(|rank| counts(rank).receive.len()), [3, 2, 2]);
     assert_eq!([0, 1, 2].map(|rank| counts(0).counts.first(rank)), [0, 3, 5]);
 }

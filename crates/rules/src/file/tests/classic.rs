@@ -3,7 +3,6 @@
 use super::*;
 use crate::call::Call;
 use crate::choice::Choice;
-use crate::classic::Field;
 use crate::units::Bytes;
 
 /// Bcast rules for these communicator sizes; the algorithm is the place in the list, from 1 on.
@@ -45,8 +44,8 @@ fn in_6_0_each_size_ends_its_own_range() {
     assert_eq!(served("6.0", &[0, 4, 8], [1, 3, 4, 8]), [4, 4, 8, 8]);
     assert_eq!(served("6.0", &[8, 2, 4], [1, 7, 8, 9]), [8, 8, 4, 4]);
     assert_eq!(served("6.0", &[4, 0, 9], [3, 4, 5]), [4, 9, 9]);
-    let blocks = accepted(sizes(&[2, 4, 8]), "6.0").collectives.remove(0).blocks;
-    let ranges: Vec<_> = blocks.iter().map(|block| (block.listed, block.min, block.max)).collect();
+    let comm_rules = accepted(sizes(&[2, 4, 8]), "6.0").collectives.remove(0).comm_rules;
+    let ranges: Vec<_> = comm_rules.iter().map(|comm_rule| (comm_rule.listed, comm_rule.min, comm_rule.max)).collect();
     assert_eq!(ranges, [(Some(2), 0, 1), (Some(4), 2, 3), (Some(8), 4, i32::MAX)]);
 }
 
@@ -65,9 +64,9 @@ fn sizes_beyond_int_wrap_as_in_c() {
     assert_eq!(served("5.0", &[u32::MAX, 4], [2, 3, 4]), [u32::MAX, u32::MAX, 4]);
     assert_eq!(served("6.0", &[u32::MAX, 4], [2, 3, 4]), [4, 4, 4]);
     let loaded = accepted("1 7 1 4294967300 1 0 4294967299 9223372036854775807 4294967296", "5.0");
-    let block = &loaded.collectives[0].blocks[0];
+    let comm_rule = &loaded.collectives[0].comm_rules[0];
     assert_eq!(
-        (block.listed, block.rules[0].choice),
+        (comm_rule.listed, comm_rule.rules[0].choice),
         (Some(4), "3/4294967295/4294967296/0".parse().expect("a choice"))
     );
 }
@@ -95,13 +94,13 @@ fn lookups_say_why() {
         let loaded = accepted(text, by);
         let at = |collective, ranks, bytes| serving(&loaded, collective, ranks, bytes);
         assert_eq!(at(Collective::Scatter, 4, 0).reason, Reason::NoRules);
-        assert!(matches!(at(Collective::Barrier, 4, 0).reason, Reason::EmptyBlock { block: 0, .. }));
+        assert!(matches!(at(Collective::Barrier, 4, 0).reason, Reason::EmptyCommRule { comm_rule: 0, .. }));
         let builtin = at(Collective::Bcast, 4, 1023);
         assert_eq!((builtin.reason, builtin.choice), (Reason::RuleBuiltin, Choice::BUILTIN));
         let rule = at(Collective::Bcast, 4, 1024);
         assert_eq!((rule.reason, rule.choice), (Reason::Rule, Choice::plain(3).with_segsize(512)));
         let place = rule.rule.expect("a rule");
-        assert_eq!((place.collective, place.block, place.rule), (0, 0, 1));
+        assert_eq!((place.collective, place.comm_rule, place.rule), (0, 0, 1));
         assert_eq!((place.span.of(text.as_bytes()), place.span.line(text.as_bytes())), (&b"1024 3 0 512"[..], 4));
         let below = if by == "6.0" { Reason::Rule } else { Reason::BelowFirst };
         assert_eq!(at(Collective::Bcast, 3, 1024).reason, below, "{by}");
@@ -118,8 +117,11 @@ fn everything_has_its_place() {
     let bcast = &loaded.collectives[0];
     assert_eq!((said(bcast.name), bcast.collective), ("7".to_owned(), Some(Collective::Bcast)));
     assert_eq!(said(bcast.span), "7 # bcast\n1\n4 2 # four\n  0 1 0 0\n  64 2 4 8");
-    assert_eq!(said(bcast.blocks[0].size), "4");
-    assert_eq!(bcast.blocks[0].rules.iter().map(|rule| said(rule.span)).collect::<Vec<_>>(), ["0 1 0 0", "64 2 4 8"]);
+    assert_eq!(said(bcast.comm_rules[0].size), "4");
+    assert_eq!(
+        bcast.comm_rules[0].rules.iter().map(|rule| said(rule.span)).collect::<Vec<_>>(),
+        ["0 1 0 0", "64 2 4 8"]
+    );
     assert_eq!(said(loaded.collectives[1].span), "6 0");
 }
 
@@ -134,7 +136,7 @@ fn the_header_counts_at_the_very_beginning_only() {
     for by in ["4.1.8", "5.0.7", "5.0.11", "6.0.0"] {
         let loaded = accepted(&text, by);
         assert_eq!(loaded.format, Format::Classic { header: Some(2) });
-        let rules = &loaded.collectives[0].blocks[0].rules;
+        let rules = &loaded.collectives[0].comm_rules[0].rules;
         assert_eq!(rules[1].choice, "3/0/512/8".parse().expect("a choice"), "{by}");
         assert_eq!([rules[0].says_requests, rules[1].says_requests], [false, true]);
         for before in ["# rules\n", "\n", " "] {
@@ -153,7 +155,7 @@ fn the_header_counts_at_the_very_beginning_only() {
 }
 
 fn classic_fault(field: Field, value: i64, line: usize) -> RejectionCause {
-    RejectionCause::Classic(crate::classic::Rejection::Negative { line, field, value })
+    RejectionCause::Classic(ClassicFault::Negative { line, field, value })
 }
 
 #[test]
@@ -161,7 +163,7 @@ fn the_fifth_column_is_optional_line_by_line() {
     let file = |rules: &str| format!("rule-file-version-2\n1 3 1\n4 2\n{rules}");
     let requests = |rules: &str| {
         let loaded = accepted(file(rules), "5.0.11");
-        let rules = &loaded.collectives[0].blocks[0].rules;
+        let rules = &loaded.collectives[0].comm_rules[0].rules;
         [0, 1].map(|rule| (rules[rule].min, rules[rule].choice.max_requests))
     };
     assert_eq!(requests("0 4 0 0 8\n64 4 0 0"), [(0, 8), (64, 0)]);
@@ -174,7 +176,7 @@ fn the_fifth_column_is_optional_line_by_line() {
     assert!(matches!(load(file("0 4 0 0 64 4 0 0").as_bytes(), &version("5.0.11")), Load::Rejected(_)));
     // In version 1 the fifth column is the size of the next rule.
     let garbage = accepted("1 7 1 0 2\n0 1 0 0 0\n1024 6 0 0 0", "5.0.11");
-    let rule = garbage.collectives[0].blocks[0].rules[1];
+    let rule = garbage.collectives[0].comm_rules[0].rules[1];
     assert_eq!((rule.min, rule.choice.algorithm, rule.choice.faninout), (0, 1024, 6));
     let one = accepted("rule-file-version-1\n1 7 1 0 1\n0 1 0 0 5\n", "5.0.11");
     assert_eq!((one.format, one.to_table().rules()), (Format::Classic { header: Some(1) }, 1));
@@ -191,7 +193,7 @@ fn absent_requests_are_inherited_by_newer_versions() {
         (rules.replace(" 5\n", "\n"), "5.0.6", [0, 0]),
     ] {
         let loaded = load_inheriting(text.as_bytes(), &version(by), 7).into_accepted().expect("accepted");
-        let rules = &loaded.collectives[0].blocks[0].rules;
+        let rules = &loaded.collectives[0].comm_rules[0].rules;
         assert_eq!([0, 1].map(|rule| rules[rule].choice.max_requests), expected, "{by}");
     }
 }
@@ -225,5 +227,54 @@ fn bytes_that_are_no_text_are_junk() {
     for by in ["4.0", "5.0", "6.0"] {
         let loaded = accepted(b"\xef\xbb\xbf1 \xff\xfe7 \x001\n0 1\n0 6 0 0 \x80", by);
         assert_eq!(algorithm(&loaded, 4, 0), Some(6), "{by}");
+    }
+}
+
+#[test]
+fn every_reason_for_rejection_is_told_with_its_line() {
+    /// One bcast rule for every size, and the fields behind the first message size.
+    fn bcast(rest: &str) -> String {
+        format!("1 # collective\n7 # bcast\n1 # communicator size\n0 1\n{rest}")
+    }
+    let fault = |text: &str| match rejected(text, "5.0").cause {
+        RejectionCause::Classic(fault) => fault,
+        other => panic!("{other:?}"),
+    };
+    let end = |line, field| ClassicFault::End { line, field };
+    assert_eq!(fault(""), end(1, Field::Collectives));
+    assert_eq!(fault("# 1 7 1\n"), end(2, Field::Collectives));
+    assert_eq!(fault("1"), end(1, Field::CollectiveId));
+    assert_eq!(fault("1\n7"), end(2, Field::CommRules));
+    assert_eq!(fault("1\n7 1"), end(2, Field::CommSize));
+    assert_eq!(fault("1\n7 1\n4"), end(3, Field::MessageRules));
+    assert_eq!(fault(&bcast("")), end(5, Field::MessageSize));
+    assert_eq!(fault(&bcast("0")), end(5, Field::Algorithm));
+    assert_eq!(fault(&bcast("0 1")), end(5, Field::Faninout));
+    assert_eq!(fault(&bcast("0 1 0 # 0\n\n")), end(7, Field::Segsize));
+    let negative = ClassicFault::Negative { line: 6, field: Field::Faninout, value: -4 };
+    assert_eq!(fault(&bcast("0 1\n-4 0")), negative);
+    assert_eq!(negative.to_string(), "line 6: a fan-in and fan-out is -4, and no number may be negative");
+    assert_eq!(fault("\n23"), ClassicFault::TooManyCollectives { line: 2, count: 23 });
+    assert_eq!(fault("1\n22 0"), ClassicFault::NoSuchCollective { line: 2, id: 22 });
+    assert_eq!(fault(&bcast("8 1 0 0")), ClassicFault::FirstSize { line: 5, size: 8 });
+    // As a C int, LONG_MAX is -1, for which there is never room.
+    let (huge, count) = ("99999999999999999999", i64::MAX as u64);
+    let too_many = |field| ClassicFault::TooMany { line: 1, field, count };
+    assert_eq!(fault(&format!("1 7 {huge} 2")), too_many(Field::CommRules));
+    assert_eq!(fault(&format!("1 7 1 2 {huge}")), too_many(Field::MessageRules));
+    assert_eq!(fault(&format!("1 7 {} 2", i32::MAX)), end(1, Field::MessageRules));
+}
+
+#[test]
+fn what_open_mpi_does_not_check_is_accepted() {
+    for text in [
+        "0",
+        "0 behind the last field anything goes: -1 -2",
+        "22 0 0 1 0 2 0 3 0 4 0 5 0 6 0 7 0 8 0 9 0 10 0 11 0 12 0 13 0 14 0 15 0 16 0 17 0 18 0 19 0 20 0 21 0",
+        "1 7 1 4 1 0 99 0 0",
+        "1 10 1 4 1 0 1 0 0",
+        "1 7 3 8 1 0 1 0 0 2 1 0 1 0 0 2 3 0 1 0 0 100 1 0 0 50 1 0 0",
+    ] {
+        OLD.into_iter().for_each(|by| drop(accepted(text, by)));
     }
 }

@@ -7,18 +7,18 @@ fn file(collectives: &str) -> String {
     format!(r#"{{"rule_file_version": 3, "module": "tuned", "collectives": {{{collectives}}}}}"#)
 }
 
-fn bcast(blocks: &str) -> String {
-    file(&format!(r#""bcast": [{blocks}]"#))
+fn bcast(comm_rules: &str) -> String {
+    file(&format!(r#""bcast": [{comm_rules}]"#))
 }
 
-/// One block for all communicators.
+/// One communicator rule for all communicators.
 fn rules(rules: &str) -> String {
     bcast(&format!(r#"{{"rules": [{rules}]}}"#))
 }
 
-/// The first rule of the first block.
+/// The first rule of the first communicator rule.
 fn first_rule(text: &str) -> Rule {
-    accepted(text, "6.0").collectives[0].blocks[0].rules[0]
+    accepted(text, "6.0").collectives[0].comm_rules[0].rules[0]
 }
 
 fn json_fault(text: &str) -> JsonFault {
@@ -39,7 +39,7 @@ fn the_example_of_the_specification() {
     let loaded = accepted(text, "6.0");
     assert_eq!(loaded.format, Format::Json);
     assert_eq!([0, 1023, 1024, u64::MAX].map(|bytes| algorithm(&loaded, 4, bytes)), [6, 6, 3, 3].map(Some));
-    assert_eq!([3, 5].map(|ranks| serving(&loaded, Collective::Bcast, ranks, 0).reason), [Reason::NoBlock; 2]);
+    assert_eq!([3, 5].map(|ranks| serving(&loaded, Collective::Bcast, ranks, 0).reason), [Reason::NoCommRule; 2]);
     let rule = serving(&loaded, Collective::Bcast, 4, 1024).rule.expect("a rule");
     assert_eq!(rule.span.line(text.as_bytes()), 5);
     assert!(rule.span.of(text.as_bytes()).starts_with(b"{ \"msg_size_min\": 1024"));
@@ -60,7 +60,7 @@ fn overlaps_take_the_first_and_gaps_are_not_filled() {
     );
     let found = [500, 5000, 20000].map(|bytes| algorithm(&loaded, 4, bytes));
     assert_eq!(found, [Some(1), Some(2), None]);
-    assert!(matches!(serving(&loaded, Collective::Bcast, 4, 20000).reason, Reason::NoSize { block: 0, .. }));
+    assert!(matches!(serving(&loaded, Collective::Bcast, 4, 20000).reason, Reason::NoSize { comm_rule: 0, .. }));
     assert_eq!([2, 3, 9, 16, 17].map(|ranks| algorithm(&loaded, ranks, 0)), [Some(3), Some(3), Some(3), Some(3), None]);
 }
 
@@ -68,14 +68,17 @@ fn overlaps_take_the_first_and_gaps_are_not_filled() {
 fn everything_has_a_default() {
     let rule = first_rule(&rules(r#"{"alg": 3}"#));
     assert_eq!((rule.min, rule.max, rule.choice), (0, i64::MAX as u64, Choice::plain(3)));
-    let block = &accepted(rules(""), "6.0").collectives[0].blocks[0];
-    assert_eq!((block.min, block.max, block.distribution, block.listed), (0, i32::MAX, Distribution::Any, None));
+    let comm_rule = &accepted(rules(""), "6.0").collectives[0].comm_rules[0];
+    assert_eq!(
+        (comm_rule.min, comm_rule.max, comm_rule.distribution, comm_rule.listed),
+        (0, i32::MAX, Distribution::Any, None)
+    );
     let full = r#"{"alg": 2, "faninout": 4, "seg_size": 8192, "reqs": 5, "segsize": 1, "msg_size_min": 8}"#;
     assert_eq!(first_rule(&rules(full)).choice, "2/4/8192/5".parse().expect("a choice"));
     // Unlike in classic files nothing is inherited.
     let text = rules(r#"{"alg": 3}"#);
     let loaded = load_inheriting(text.as_bytes(), &version("6.0"), 7).into_accepted().expect("accepted");
-    assert_eq!(loaded.collectives[0].blocks[0].rules[0].choice.max_requests, 0);
+    assert_eq!(loaded.collectives[0].comm_rules[0].rules[0].choice.max_requests, 0);
 }
 
 #[test]
@@ -89,8 +92,8 @@ fn inf_is_the_largest_size_and_no_communicator() {
         assert_eq!(json_fault(&text), JsonFault::NotAnInteger { key: "msg_size_max" });
     }
     let loaded = accepted(bcast(r#"{"comm_size_min": 2, "comm_size_max": "inf", "rules": [{"alg": 1}]}"#), "6.0");
-    assert_eq!(loaded.collectives[0].blocks[0].max, -1);
-    assert_eq!([1, 2, 9].map(|ranks| serving(&loaded, Collective::Bcast, ranks, 0).reason), [Reason::NoBlock; 3]);
+    assert_eq!(loaded.collectives[0].comm_rules[0].max, -1);
+    assert_eq!([1, 2, 9].map(|ranks| serving(&loaded, Collective::Bcast, ranks, 0).reason), [Reason::NoCommRule; 3]);
     // As a smallest size it is -1 as well, and so below all.
     let loaded = accepted(bcast(r#"{"comm_size_min": "inf", "rules": [{"alg": 1}]}"#), "6.0");
     assert_eq!(algorithm(&loaded, 2, 0), Some(1));
@@ -109,8 +112,9 @@ fn integers_of_every_size() {
         assert_eq!(json_fault(&text), JsonFault::NotAnInteger { key: "msg_size_min" }, "{number}");
     }
     // Narrowed to an `int`.
-    let block = bcast(r#"{"comm_size_min": 4294967300, "comm_size_max": 4294967301, "rules": [{"alg": 4294967299}]}"#);
-    assert_eq!([4, 5, 6].map(|ranks| algorithm(&accepted(&block, "6.0"), ranks, 0)), [Some(3), Some(3), None]);
+    let comm_rule =
+        bcast(r#"{"comm_size_min": 4294967300, "comm_size_max": 4294967301, "rules": [{"alg": 4294967299}]}"#);
+    assert_eq!([4, 5, 6].map(|ranks| algorithm(&accepted(&comm_rule, "6.0"), ranks, 0)), [Some(3), Some(3), None]);
 }
 
 #[test]
@@ -153,8 +157,8 @@ fn an_unknown_algorithm_drops_its_rule_alone() {
     for alg in ["99", "-1", "\"no_such_alg\"", "\"6 \"", "\"bruck\"", "\"0x\"", "\" \""] {
         let text = rules(&format!(r#"{{"msg_size_max": 100, "alg": {alg}}}, {{"msg_size_max": 50, "alg": 6}}"#));
         let loaded = accepted(&text, "6.0");
-        assert_eq!(loaded.collectives[0].blocks[0].rules[0].state, RuleState::Disabled, "{alg}");
-        assert!(loaded.collectives[0].blocks[0].rules[0].never());
+        assert_eq!(loaded.collectives[0].comm_rules[0].rules[0].state, RuleState::Disabled, "{alg}");
+        assert!(loaded.collectives[0].comm_rules[0].rules[0].never());
         assert_eq!([0, 50, 51].map(|bytes| algorithm(&loaded, 4, bytes)), [Some(6), Some(6), None], "{alg}");
     }
 }
@@ -171,19 +175,20 @@ fn of_a_collective_twice_the_last_counts_and_of_a_key_the_first() {
 
 #[test]
 fn distributions_are_looked_at() {
-    let block = |distribution: &str, alg: u32| {
+    let comm_rule = |distribution: &str, alg: u32| {
         format!(r#"{{"comm_rank_distribution": {distribution}, "rules": [{{"alg": {alg}}}]}}"#)
     };
-    let blocks = [block("\"one-per-node\"", 1), block("\"single-node\"", 2), block("\"any\"", 3)].join(",");
-    let loaded = accepted(bcast(&blocks), "6.0");
+    let comm_rules =
+        [comm_rule("\"one-per-node\"", 1), comm_rule("\"single-node\"", 2), comm_rule("\"any\"", 3)].join(",");
+    let loaded = accepted(bcast(&comm_rules), "6.0");
     let found = Distribution::ALL
         .map(|distribution| loaded.serve(Collective::Bcast, Ranks(4), 0, distribution).choice.algorithm);
     assert_eq!(found, [3, 1, 2]);
     let table = |distribution| loaded.to_table_for(distribution).lookup(Collective::Bcast, 4, 0).algorithm;
     assert_eq!(Distribution::ALL.map(table), [3, 1, 2]);
     // Any other text is any distribution.
-    assert_eq!(algorithm(&accepted(bcast(&block("\"One-Per-Node\"", 1)), "6.0"), 4, 0), Some(1));
-    assert_eq!(json_fault(&bcast(&block("1", 1))), JsonFault::DistributionNotString);
+    assert_eq!(algorithm(&accepted(bcast(&comm_rule("\"One-Per-Node\"", 1)), "6.0"), 4, 0), Some(1));
+    assert_eq!(json_fault(&bcast(&comm_rule("1", 1))), JsonFault::DistributionNotString);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use collrules_record::plan::{CellPlan, Effort};
+use collrules_record::plan::{CellPlan, Plan, Schedule};
 use collrules_record::sample::Row;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Cell};
@@ -12,8 +12,7 @@ use collrules_rules::{Choice, Collective};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::forecast::rehearsal::{CellCost, Noise, Rehearsal, rehearse};
-use crate::schedule::{Plan, Schedule};
+use super::rehearsal::{CellCost, Noise, Rehearsal, rehearse};
 
 const CANDIDATES: u32 = 8;
 
@@ -30,11 +29,9 @@ fn candidate(id: u32) -> Candidate {
 }
 
 fn plan(cells: u64, schedule: Schedule) -> Plan {
-    let cell = |bytes| CellPlan {
-        cell: Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) },
-        candidates: (0..CANDIDATES).map(candidate).collect(),
-        shared: Vec::new(),
-        effort: Effort::Normal,
+    let cell = |bytes| {
+        let cell = Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) };
+        CellPlan::new(cell, (0..CANDIDATES).map(candidate).collect())
     };
     Plan::new((1..=cells).map(cell).collect(), 3, schedule, 7)
 }

@@ -1,0 +1,441 @@
+//! Many files to one set of timings: what each file says, what its name says, and what the user says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_rules::{Collective, Release};
+use flate2::Crc;
+use serde::{Deserialize, Serialize};
+
+use super::facts::{Facts, Times, agreed};
+use super::finding::{Code, Finding};
+use super::format::Format;
+use super::pattern::NamePattern;
+use super::plausible::{self, Limits};
+use super::raw::{Digits, Fault, Parsed, Raw, fault};
+use super::{content, duplicates, imb, names, osu, predecessor, reprompi, table};
+use crate::duplicates::Measurement;
+use crate::error::ImportError;
+use collrules_record::Cell;
+use collrules_record::findings::Statistic;
+use collrules_record::sample::TimedRow;
+use collrules_record::units::{Bytes, Seconds};
+use collrules_record::{Candidate, CandidateName};
+
+/// What the user says about the files.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The release of Open MPI whose algorithm numbers are meant.
+    pub release: Release,
+    /// What holds for all files.
+    pub facts: Facts,
+    /// How names are to be read, beside the usual ways.
+    pub pattern: Option<NamePattern>,
+    /// How many units of time make a second, for columns that do not say it.
+    pub per_second: Option<f64>,
+    /// Which time to take where there are several.
+    pub time: TimeWanted,
+    /// Whether timings with a warning are left out.
+    pub leave_out_flagged: bool,
+    /// What is possible.
+    pub limits: Limits,
+}
+
+impl Options {
+    /// Nothing but the release is said.
+    pub fn of(release: Release) -> Self {
+        Self {
+            release,
+            facts: Facts::default(),
+            pattern: None,
+            per_second: None,
+            time: TimeWanted::default(),
+            leave_out_flagged: false,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Which time to take where a file has several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimeWanted {
+    /// That of the slowest rank if every timing has it, else the mean over ranks.
+    #[default]
+    Best,
+    /// That of the slowest rank.
+    SlowestRank,
+    /// The mean over ranks.
+    RankAverage,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// The file, as the user named it or the directory that it is in.
+    pub file: String,
+    /// What it turned out to be.
+    pub format: Format,
+    /// Its length in bytes, packed if it is.
+    pub bytes: u64,
+    /// CRC-32 of these bytes, in hexadecimal, as `gzip` and `crc32` print it.
+    pub crc32: String,
+    /// How many of its timings are used.
+    pub timings: usize,
+}
+
+/// One timing and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// Which of the sources.
+    pub source: usize,
+    /// The line in it, from 1.
+    pub line: u64,
+    /// What was timed.
+    pub cell: Cell,
+    /// How it was carried out.
+    pub candidate: Candidate,
+    /// The start of the MPI job.
+    pub launch: u32,
+    /// The call within the launch; 0 where calls were averaged.
+    pub round: u32,
+    /// The times.
+    pub times: Times,
+    pub(super) digits: Option<Digits>,
+}
+
+/// All that was read.
+#[derive(Clone, Debug)]
+pub struct Import {
+    /// The files.
+    pub sources: Vec<Source>,
+    /// The timings, by cell, candidate, launch and round.
+    pub timings: Vec<Imported>,
+    /// What one timing is.
+    pub statistic: Statistic,
+    /// What was noticed, by file and line.
+    pub findings: Vec<Finding>,
+}
+
+impl Imported {
+    /// The row of the samples file: only the times that the source has.
+    pub fn to_row(&self) -> TimedRow {
+        let Self { cell, candidate, launch, round, times, .. } = *self;
+        TimedRow { launch, round, cell, candidate, max: times.max, min: times.min, mean: times.mean }
+    }
+
+    /// The time, in the statistic of the import.
+    pub fn time(&self, statistic: Statistic) -> Option<Seconds> {
+        match statistic {
+            Statistic::RankAverage => self.times.mean,
+            _ => self.times.max,
+        }
+    }
+}
+
+/// So many timings do not agree by chance.
+const LEAST_COPY: usize = 3;
+
+/// Takes file by file.
+#[derive(Debug)]
+pub struct Importer {
+    options: Options,
+    sources: Vec<Source>,
+    /// What the name of each source says.
+    names: Vec<Facts>,
+    /// The sources by length and checksum.
+    contents: BTreeMap<(u64, String), Vec<usize>>,
+    timings: Vec<Imported>,
+    findings: Vec<Finding>,
+    /// How many outputs there were so far of the same collective, ranks and candidate without a launch number.
+    launches: BTreeMap<(Collective, u32, Candidate), u32>,
+    /// Points of which a value cannot be used.
+    lost: BTreeSet<(Cell, Candidate)>,
+}
+
+impl Importer {
+    /// Begins.
+    pub fn new(options: Options) -> Self {
+        Self {
+            options,
+            sources: Vec::new(),
+            names: Vec::new(),
+            contents: BTreeMap::new(),
+            timings: Vec::new(),
+            findings: Vec::new(),
+            launches: BTreeMap::new(),
+            lost: BTreeSet::new(),
+        }
+    }
+
+    /// What a file turns out to be, without importing it.
+    pub fn format(bytes: &[u8]) -> Option<Format> {
+        let text = content::unpacked(bytes).ok()?;
+        Format::of(&String::from_utf8_lossy(&text))
+    }
+
+    /// Reports a file that is passed over on purpose.
+    pub fn pass_over(&mut self, file: &str, why: &str) {
+        self.report(file, None, fault(Code::PassedOver, why).of_timings(0));
+    }
+
+    /// Reads a file. `parts` are the parts of its path that may tell what it holds.
+    ///
+    /// A file that cannot be used is a finding, not an error: others may be.
+    pub fn add(&mut self, file: &str, parts: &[&str], bytes: &[u8]) {
+        if let Err(why) = self.add_file(file, parts, bytes) {
+            self.report(file, None, fault(Code::UnusableFile, why));
+        }
+    }
+
+    fn add_file(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> Result<(), String> {
+        let mut text = content::unpacked(bytes).map_err(|error| error.to_string())?;
+        if text.contains(&0) {
+            return Err(ImportError::NotText.to_string());
+        }
+        let unfinished = content::cut_unfinished(&mut text);
+        // Names and warnings may be in any encoding; numbers are ASCII.
+        let lossy = String::from_utf8_lossy(&text);
+        let format =
+            Format::of(&lossy).ok_or_else(|| format!("its content is not known: neither {}", Format::NAMES))?;
+        let mut crc = Crc::new();
+        crc.update(bytes);
+        let source = Source {
+            file: file.to_owned(),
+            format,
+            bytes: bytes.len() as u64,
+            crc32: format!("{:08x}", crc.sum()),
+            timings: 0,
+        };
+        let name =
+            self.options.pattern.as_ref().and_then(|pattern| pattern.facts(&parts.join("/"))).unwrap_or_default();
+        let mut guessed = names::facts(parts, self.options.release);
+        if self.options.facts.algorithm.is_some() && matches!(guessed.algorithm, Some(CandidateName::Word(_))) {
+            // A word in a name may mean something else; what the user says counts.
+            guessed.algorithm = None;
+        }
+        let name = name.or(guessed);
+        if self.is_copy(&source, &name) {
+            return Ok(());
+        }
+        let options = &self.options;
+        let mut parsed = match format {
+            Format::Osu => osu::read(&lossy),
+            Format::Imb => imb::read(&lossy),
+            Format::Reprompi => reprompi::read(&lossy),
+            Format::Detail | Format::Best => predecessor::read(&lossy),
+            Format::Table => {
+                // The name only says what no column does.
+                let facts = options.facts.clone().or(name.clone());
+                table::read(&text, &facts, options.per_second, options.release).map_err(|e| e.to_string())?
+            }
+        };
+        parsed.faults.extend(unfinished.map(|(line, fault)| (Some(line), fault)));
+        let said = if format == Format::Table { Facts::default() } else { name.clone() };
+        self.take(source, &said, parsed)?;
+        self.names.push(name);
+        Ok(())
+    }
+
+    /// Whether a file is that of another source under a name that says the same. Under another name it is reported and
+    /// counts, as two measurements may well agree.
+    fn is_copy(&mut self, source: &Source, name: &Facts) -> bool {
+        let twins = self.contents.get(&(source.bytes, source.crc32.clone())).cloned().unwrap_or_default();
+        if let Some(place) = twins.iter().find(|place| self.names[**place] == *name) {
+            let copy = fault(Code::Duplicate, format!("a copy of {}", self.sources[*place].file)).of_timings(0);
+            self.report(&source.file, None, copy);
+            return true;
+        }
+        // A few numbers agree by chance, many do not.
+        if let Some(known) =
+            twins.first().map(|place| &self.sources[*place]).filter(|known| known.timings >= LEAST_COPY)
+        {
+            let what = format!("has the very content of {}, though its name says something else", known.file);
+            let finding = fault(Code::SameContent, what).of_timings(0);
+            self.report(&source.file, None, finding);
+        }
+        false
+    }
+
+    /// Completes what the file says by what its name and the user say.
+    fn take(&mut self, mut source: Source, name: &Facts, parsed: Parsed) -> Result<(), String> {
+        let index = self.sources.len();
+        let mut timings = Vec::with_capacity(parsed.raws.len());
+        let mut faults = parsed.faults;
+        let mut known: Option<(Facts, Result<Facts, String>)> = None;
+        let mut empty: Option<(u64, usize)> = None;
+        let mut numbers: BTreeMap<(u32, Collective, u32, Candidate), u32> = BTreeMap::new();
+        let mut refused: Option<(String, u64, usize)> = None;
+        for raw in parsed.raws {
+            // Rows in a row mostly say the same beside their numbers.
+            let complete = match &known {
+                Some((facts, complete)) if *facts == raw.facts => complete.clone(),
+                _ => {
+                    let sources =
+                        [("the options", &self.options.facts), ("the content", &raw.facts), ("the file name", name)];
+                    let complete =
+                        agreed(&sources, self.options.release).and_then(|facts| missing(&facts).map(|()| facts));
+                    known = Some((raw.facts.clone(), complete.clone()));
+                    complete
+                }
+            };
+            let complete = match complete {
+                Ok(facts) => facts,
+                Err(why) => {
+                    match &mut refused {
+                        Some((known, _, count)) if *known == why => *count += 1,
+                        _ => {
+                            faults.extend(refused.take().map(refusal));
+                            refused = Some((why, raw.line, 1));
+                        }
+                    }
+                    continue;
+                }
+            };
+            let (Some(collective), Some(ranks), Some(CandidateName::Complete(candidate))) =
+                (complete.collective, complete.ranks, complete.algorithm)
+            else {
+                continue;
+            };
+            if collective.has_sizes() && raw.bytes == Bytes(0) {
+                empty.get_or_insert((raw.line, 0)).1 += 1;
+                continue;
+            }
+            let launches = &mut self.launches;
+            let launch = complete.launch.unwrap_or_else(|| {
+                *numbers.entry((raw.block, collective, ranks.0, candidate)).or_insert_with(|| {
+                    let count = launches.entry((collective, ranks.0, candidate)).or_default();
+                    *count += 1;
+                    *count - 1
+                })
+            });
+            let cell = Cell { collective, ranks, bytes: if collective.has_sizes() { raw.bytes } else { Bytes(0) } };
+            let Raw { line, round, times, digits, .. } = raw;
+            timings.push(Imported { source: index, line, cell, candidate, launch, round, times, digits });
+        }
+        faults.extend(refused.take().map(refusal));
+        if let Some((line, count)) = empty {
+            let what = format!("a message of no bytes, for which no algorithm runs ({count} such rows)");
+            faults.push((Some(line), fault(Code::NoData, what).of_timings(count)));
+        }
+        for (facts, bytes) in faults.iter().filter_map(|(_, fault)| fault.lost.as_ref()) {
+            let sources = [("the options", &self.options.facts), ("the content", facts), ("the file name", name)];
+            if let Ok(Facts { collective: Some(collective), ranks: Some(ranks), algorithm: Some(algorithm), .. }) =
+                agreed(&sources, self.options.release)
+                && let Ok(candidate) = algorithm.candidate(self.options.release, collective)
+            {
+                self.lost.insert((Cell { collective, ranks, bytes: *bytes }, candidate));
+            }
+        }
+        if timings.is_empty() && faults.is_empty() {
+            return Err("there is no timing in it".to_owned());
+        }
+        faults.into_iter().for_each(|(line, fault)| self.report(&source.file, line, fault));
+        source.timings = timings.len();
+        self.contents.entry((source.bytes, source.crc32.clone())).or_default().push(index);
+        self.sources.push(source);
+        self.timings.append(&mut timings);
+        Ok(())
+    }
+
+    fn report(&mut self, file: &str, line: Option<u64>, fault: Fault) {
+        self.findings.push(finding(file, line, fault, true));
+    }
+
+    /// Everything together: settles what is there twice, looks for what is not plausible.
+    pub fn finish(self) -> Result<Import, ImportError> {
+        let Self { options, mut sources, timings, mut findings, lost, .. } = self;
+        let place = |timing: &Imported| match sources.len() {
+            1 => timing.line.to_string(),
+            _ => format!("{} of {}", timing.line, sources[timing.source].file),
+        };
+        let mut timings = duplicates::settle(
+            timings,
+            |timing| Measurement(timing.cell, timing.candidate, timing.launch, timing.round),
+            |a, b| a.times == b.times,
+            place,
+            |timing, code, what| {
+                findings.push(finding(&sources[timing.source].file, Some(timing.line), fault(code, what), true));
+            },
+        );
+        timings.sort_by_key(|timing| (timing.cell, timing.candidate, timing.launch, timing.round));
+        let by_place = |findings: &mut Vec<Finding>| {
+            findings.sort_by(|a, b| (&a.file, a.line, a.code).cmp(&(&b.file, b.line, b.code)));
+        };
+        if timings.is_empty() {
+            by_place(&mut findings);
+            return Err(ImportError::Nothing { findings });
+        }
+        let statistic = statistic(&timings, options.time)?;
+        let suspicions = plausible::check(&timings, statistic, options.release, options.limits, &lost);
+        let mut keep = vec![true; timings.len()];
+        for suspicion in suspicions {
+            let timing = &timings[suspicion.place];
+            if options.leave_out_flagged {
+                suspicion.timings.iter().for_each(|place| keep[*place] = false);
+            }
+            let fault = fault(suspicion.code, suspicion.what).of_timings(suspicion.timings.len());
+            let found = finding(&sources[timing.source].file, Some(timing.line), fault, options.leave_out_flagged);
+            let mut points: Vec<(Cell, Candidate)> =
+                suspicion.timings.iter().map(|place| (timings[*place].cell, timings[*place].candidate)).collect();
+            points.dedup();
+            findings.push(Finding { points, ..found });
+        }
+        by_place(&mut findings);
+        let mut kept = keep.into_iter();
+        timings.retain(|_| kept.next() == Some(true));
+        if timings.is_empty() {
+            return Err(ImportError::Nothing { findings });
+        }
+        sources.iter_mut().for_each(|source| source.timings = 0);
+        timings.iter().for_each(|timing| sources[timing.source].timings += 1);
+        Ok(Import { sources, timings, statistic, findings })
+    }
+}
+
+fn finding(file: &str, line: Option<u64>, fault: Fault, left_out: bool) -> Finding {
+    let Fault { code, what: message, timings, .. } = fault;
+    Finding {
+        code,
+        severity: code.severity(),
+        file: file.to_owned(),
+        line,
+        message,
+        timings,
+        left_out: left_out && timings > 0,
+        points: Vec::new(),
+    }
+}
+
+fn refusal((why, line, count): (String, u64, usize)) -> (Option<u64>, Fault) {
+    (Some(line), fault(Code::UnusableFile, why).of_timings(count))
+}
+
+/// Which option tells what nothing else does.
+fn missing(facts: &Facts) -> Result<(), String> {
+    let lacks: Vec<&str> = [
+        (facts.collective.is_none(), "which collective it is (--collective NAME)"),
+        (facts.ranks.is_none(), "how many ranks took part (--np N)"),
+        (facts.algorithm.is_none(), "which algorithm ran (--algorithm ID or NAME, 0 for Open MPI's own choice)"),
+    ]
+    .into_iter()
+    .filter_map(|(lacks, what)| lacks.then_some(what))
+    .collect();
+    if lacks.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "neither the content nor the file name says {}; --name-pattern tells how names are meant",
+        lacks.join(", nor ")
+    ))
+}
+
+fn statistic(timings: &[Imported], wanted: TimeWanted) -> Result<Statistic, ImportError> {
+    let max = timings.iter().all(|timing| timing.times.max.is_some());
+    let mean = timings.iter().all(|timing| timing.times.mean.is_some());
+    match wanted {
+        TimeWanted::Best | TimeWanted::SlowestRank if max => Ok(Statistic::SlowestRankSummary),
+        TimeWanted::Best | TimeWanted::RankAverage if mean => Ok(Statistic::RankAverage),
+        TimeWanted::Best => Err(ImportError::MixedTimes),
+        TimeWanted::SlowestRank => Err(ImportError::NoSuchTime("of the slowest rank")),
+        TimeWanted::RankAverage => Err(ImportError::NoSuchTime("averaged over ranks")),
+    }
+}

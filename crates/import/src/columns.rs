@@ -1,0 +1,223 @@
+//! What the fields of a row mean.
+
+use collrules_rules::{Collective, Release, registry};
+use csv::ByteRecord;
+
+use super::error::ImportError;
+use super::facts::{Facts, Times, collective_named};
+use super::finding::Code;
+use super::headers::{Role, meaning};
+use super::rows::Row;
+use crate::raw::{Fault, Raw, fault};
+use collrules_record::units::{Bytes, Ranks, Seconds};
+use collrules_record::{Candidate, CandidateName};
+
+/// Why a row without any value is not used.
+pub(super) const EMPTY_ROW: &str = "the row is empty";
+
+/// Where each column is, and how it is called there.
+pub(super) struct Columns {
+    places: Vec<(Role, Place)>,
+    count: usize,
+}
+
+#[derive(Clone)]
+struct Place {
+    index: usize,
+    name: String,
+    per_second: f64,
+}
+
+/// The names that messages use, and tables should.
+fn canonical(role: Role) -> &'static str {
+    match role {
+        Role::Collective => "collective",
+        Role::AlgorithmId => "algorithm_id",
+        Role::Algorithm => "algorithm",
+        Role::Candidate => "candidate",
+        Role::Ranks => "comm_size",
+        Role::Bytes => "message_bytes",
+        Role::Launch => "launch",
+        Role::Mean => "avg_latency_us",
+        Role::Min => "min_latency_us",
+        Role::Max => "max_latency_us",
+    }
+}
+
+impl Columns {
+    /// Finds the columns by their names. What `facts` say needs no column; `unit` is that of times without one.
+    pub(super) fn of(header: &ByteRecord, facts: &Facts, unit: Option<f64>) -> Result<Self, ImportError> {
+        // UTF-16, archives and the like have zero bytes in what would be their header.
+        if header.as_slice().contains(&0) {
+            return Err(ImportError::NotText);
+        }
+        let found: Option<Vec<String>> =
+            header.iter().map(|name| std::str::from_utf8(name).ok().map(|name| name.trim().to_lowercase())).collect();
+        let found = found.ok_or(ImportError::NotText)?;
+        let mut places: Vec<(Role, Place)> = Vec::new();
+        for (index, name) in found.iter().enumerate() {
+            let Some(meaning) = meaning(name) else { continue };
+            if places.iter().any(|(role, _)| *role == meaning.role) {
+                return Err(ImportError::RepeatedColumn(canonical(meaning.role)));
+            }
+            let is_time = matches!(meaning.role, Role::Mean | Role::Min | Role::Max);
+            let per_second = match meaning.per_second.or(unit) {
+                Some(scale) => scale,
+                None if is_time => return Err(ImportError::NoUnit(name.clone())),
+                None => 1.0,
+            };
+            places.push((meaning.role, Place { index, name: name.clone(), per_second }));
+        }
+        let has = |role: Role| places.iter().any(|(known, _)| *known == role);
+        let mut missing = Vec::new();
+        if !has(Role::Collective) && facts.collective.is_none() {
+            missing.push(canonical(Role::Collective));
+        }
+        let named = [Role::AlgorithmId, Role::Algorithm, Role::Candidate].into_iter().any(has);
+        if !named && facts.algorithm.is_none() {
+            missing.push(canonical(Role::AlgorithmId));
+        }
+        if !has(Role::Ranks) && facts.ranks.is_none() {
+            missing.push(canonical(Role::Ranks));
+        }
+        // A table of barriers alone has no sizes.
+        if !has(Role::Bytes) && facts.collective != Some(Collective::Barrier) {
+            missing.push(canonical(Role::Bytes));
+        }
+        if !has(Role::Mean) && !has(Role::Max) {
+            missing.push(canonical(Role::Mean));
+        }
+        if missing.is_empty() {
+            Ok(Self { places, count: found.len() })
+        } else {
+            Err(ImportError::MissingColumns { missing, found })
+        }
+    }
+
+    /// The timing of a row, or why there is none.
+    pub(super) fn read(&self, row: &Row, facts: &Facts, release: Release) -> Result<Raw, Fault> {
+        let fields = &row.record;
+        if fields.iter().all(|field| field.trim_ascii().is_empty()) {
+            return Err(fault(Code::EmptyValue, EMPTY_ROW));
+        }
+        if let Some(end) = row.runs_on_to {
+            // No value of a timing table has several lines, but a stray quote swallows rows without end.
+            return Err(fault(Code::BadRow, format!("a quoted value runs on to line {end}")));
+        }
+        if fields.len() != self.count {
+            return Err(fault(Code::BadRow, format!("{} fields instead of {}", fields.len(), self.count)));
+        }
+        if let Some(place) = fields.iter().position(|field| std::str::from_utf8(field).is_err()) {
+            return Err(fault(Code::BadRow, format!("field {} is not UTF-8", place + 1)));
+        }
+        let bad = |place: &Place, what: String| fault(Code::BadRow, format!("{}: {what}", place.name));
+        let collective = match self.place(Role::Collective) {
+            Some(place) => {
+                let text = field(fields, place)?;
+                let named = collective_named(text).map_or_else(|| text.parse::<Collective>(), Ok);
+                named.map_err(|error| bad(place, error.to_string()))?
+            }
+            None => facts.collective.ok_or_else(|| fault(Code::BadRow, "no collective"))?,
+        };
+        let candidate = self.candidate(fields, facts, release, collective)?;
+        let ranks: Ranks = match self.place(Role::Ranks) {
+            Some(place) => {
+                let text = field(fields, place)?;
+                text.parse().map_err(|error: collrules_record::units::BadRanks| bad(place, error.to_string()))?
+            }
+            None => facts.ranks.ok_or_else(|| fault(Code::BadRow, "no number of ranks"))?,
+        };
+        let bytes = match self.place(Role::Bytes) {
+            Some(place) => {
+                let text = field(fields, place)?;
+                let bytes: Bytes =
+                    text.parse().map_err(|error: collrules_record::units::BadBytes| bad(place, error.to_string()))?;
+                if !collective.has_sizes() && bytes.0 != 0 {
+                    let what = format!("{collective} carries no data, but {} is {}", place.name, bytes.0);
+                    return Err(fault(Code::BadRow, what));
+                }
+                bytes
+            }
+            None => Bytes(0),
+        };
+        let launch = match self.place(Role::Launch) {
+            Some(place) => Some(whole(place, field(fields, place)?)?),
+            None => facts.launch,
+        };
+        let time_of = |role: Role| match self.place(role) {
+            Some(place) => time(place, field(fields, place)?).map(Some),
+            None => Ok(None),
+        };
+        let facts = Facts {
+            collective: Some(collective),
+            ranks: Some(ranks),
+            algorithm: Some(CandidateName::Complete(candidate)),
+            launch,
+        };
+        let lost = |fault: Fault| fault.about(facts.clone(), bytes);
+        let times = Times {
+            mean: time_of(Role::Mean).map_err(lost)?,
+            min: time_of(Role::Min).map_err(lost)?,
+            max: time_of(Role::Max).map_err(lost)?,
+        };
+        Ok(Raw { line: row.line, block: 0, facts, bytes, round: 0, times, digits: self.digits(fields) })
+    }
+
+    fn candidate(
+        &self,
+        fields: &ByteRecord,
+        facts: &Facts,
+        release: Release,
+        collective: Collective,
+    ) -> Result<Candidate, Fault> {
+        let bad = |what: String| fault(Code::BadRow, what);
+        if let Some(place) = self.place(Role::AlgorithmId) {
+            let id = whole(place, field(fields, place)?)?;
+            let choice = registry::forced(release, collective, id).map_err(|error| bad(error.to_string()))?;
+            return Ok(Candidate::of(choice));
+        }
+        let place = self.place(Role::Candidate).or_else(|| self.place(Role::Algorithm));
+        let algorithm = match place {
+            Some(place) => Some(CandidateName::read(field(fields, place)?)),
+            None => facts.algorithm.clone(),
+        };
+        algorithm.ok_or_else(|| bad("no algorithm".to_owned()))?.candidate(release, collective).map_err(bad)
+    }
+
+    /// What a row calls its algorithm, and the number that it has there, where the table has both.
+    pub(super) fn name_and_number(&self, row: &Row) -> Option<(String, u32)> {
+        let id =
+            whole(self.place(Role::AlgorithmId)?, field(&row.record, self.place(Role::AlgorithmId)?).ok()?).ok()?;
+        let name = field(&row.record, self.place(Role::Algorithm)?).ok()?;
+        Some((name.to_lowercase(), id))
+    }
+
+    fn place(&self, role: Role) -> Option<&Place> {
+        self.places.iter().find(|(known, _)| *known == role).map(|(_, place)| place)
+    }
+
+    /// The digits of the time as they are written, which tell slips of the pen.
+    fn digits(&self, fields: &ByteRecord) -> Option<crate::raw::Digits> {
+        let place = self.place(Role::Mean).or_else(|| self.place(Role::Max))?;
+        fields.get(place.index).and_then(|field| crate::raw::Digits::of(field.trim_ascii()))
+    }
+}
+
+fn field<'a>(fields: &'a ByteRecord, place: &Place) -> Result<&'a str, Fault> {
+    let text = fields.get(place.index).and_then(|field| std::str::from_utf8(field).ok()).unwrap_or_default().trim();
+    if text.is_empty() { Err(fault(Code::EmptyValue, format!("{} is empty", place.name))) } else { Ok(text) }
+}
+
+fn whole(place: &Place, text: &str) -> Result<u32, Fault> {
+    // The standard library takes a leading plus sign, which is a slip here.
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|_| digits);
+    number.ok_or_else(|| {
+        let what = format!("{}: `{text}` is not a whole number from 0 to {}", place.name, u32::MAX);
+        fault(Code::BadRow, what)
+    })
+}
+
+fn time(place: &Place, text: &str) -> Result<Seconds, Fault> {
+    crate::raw::time(text, place.per_second).map_err(|what| fault(Code::BadTime, format!("{}: {what}", place.name)))
+}

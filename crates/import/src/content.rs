@@ -1,0 +1,70 @@
+//! What files hold: unpacked, without a byte order mark, and whole lines only.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use crate::error::ImportError;
+use crate::finding::Code;
+use crate::raw::{Fault, fault};
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The most bytes that a file may have, and its content when it is unpacked: 256 MiB. The largest published tables have
+/// less than 1 MB.
+pub const MOST_BYTES: u64 = 256 << 20;
+
+/// Reads a file of at most [`MOST_BYTES`]. Refuses what would never end: devices, and named pipes, which may have nobody
+/// at their other end. Pipes without a name, such as those that a shell makes for `<(zcat ...)`, are read.
+pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let kind = fs::metadata(path)?.file_type();
+    let is_named_pipe = kind.is_fifo() && fs::canonicalize(path).is_ok();
+    if !kind.is_file() && (!kind.is_fifo() || is_named_pipe) {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    limited(File::open(path)?, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// The text of a file: unpacked, without a byte order mark.
+pub(super) fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, ImportError> {
+    let mut text = Vec::new();
+    if bytes.starts_with(&GZIP_MAGIC) {
+        limited(MultiGzDecoder::new(bytes), &mut text).map_err(|cause| match cause.kind() {
+            io::ErrorKind::FileTooLarge => ImportError::Read(cause),
+            _ => ImportError::Gzip(cause),
+        })?;
+    } else {
+        text.extend_from_slice(bytes);
+    }
+    if text.starts_with(BYTE_ORDER_MARK) {
+        text.drain(..BYTE_ORDER_MARK.len());
+    }
+    Ok(text)
+}
+
+/// Reads to the end, which has to come before [`MOST_BYTES`].
+pub(super) fn limited(reader: impl Read, bytes: &mut Vec<u8>) -> io::Result<()> {
+    reader.take(MOST_BYTES + 1).read_to_end(bytes)?;
+    if bytes.len() as u64 <= MOST_BYTES {
+        return Ok(());
+    }
+    let why = format!("it has more than {} MiB when it is unpacked; split it", MOST_BYTES >> 20);
+    Err(io::Error::new(io::ErrorKind::FileTooLarge, why))
+}
+
+/// Cuts off a last line that has no line end: the file may have been cut off within it, and `70` may have been `7000`.
+/// Returns its number and what is wrong with it. A text of one line is left as it is.
+pub(super) fn cut_unfinished(text: &mut Vec<u8>) -> Option<(u64, Fault)> {
+    let end = text.iter().rposition(|byte| *byte == b'\n')? + 1;
+    let is_finished = text[end..].trim_ascii().is_empty();
+    text.truncate(end);
+    let line = text.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
+    let what = "the last line has no line end, so that its values may be cut off; end it if it is complete";
+    (!is_finished).then(|| (line, fault(Code::BadRow, what)))
+}

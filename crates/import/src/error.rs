@@ -1,0 +1,94 @@
+//! Tables that cannot be used at all.
+
+use std::{fmt, io};
+
+use super::finding::{Finding, Severity};
+
+/// One row that was left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where it stands in the file; the header is line 1.
+    pub line: u64,
+    /// Why.
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
+/// Why nothing of a table is used.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// Reading failed, perhaps after some rows.
+    #[error("the table cannot be read to its end, and no part of it is used: {0}")]
+    Read(io::Error),
+    /// Unpacking failed, perhaps after some rows.
+    #[error("the gzip data is damaged or cut off, and no part of the table is used: {0}")]
+    Gzip(io::Error),
+    /// The header is no text: another kind of file, or another encoding than UTF-8.
+    #[error("this is no table: it begins with neither UTF-8 text nor gzip data")]
+    NotText,
+    /// There is nothing in it.
+    #[error("the table is empty: it has no header")]
+    Empty,
+    /// The header lacks columns.
+    #[error("the header lacks {}; it has {}", missing.join(", "), found.join(", "))]
+    MissingColumns {
+        /// The columns that are needed and not there.
+        missing: Vec<&'static str>,
+        /// The columns that are there.
+        found: Vec<String>,
+    },
+    /// The header has a column more than once, so that it is open which one counts.
+    #[error("the header has the column {0} more than once")]
+    RepeatedColumn(&'static str),
+    /// A column of times without a unit.
+    #[error("the column {0} has no unit; name it {0}_us (or _ms, _s, _ns), or give --unit")]
+    NoUnit(String),
+    /// Some timings are of the slowest rank alone and others are averages alone.
+    #[error(
+        "some timings are of the slowest rank and others are averaged over ranks, and they cannot be compared; import \
+         them apart"
+    )]
+    MixedTimes,
+    /// The wanted time is missing somewhere.
+    #[error("not every timing has a time {0}; leave out --time, or import what has it apart")]
+    NoSuchTime(&'static str),
+    /// Not one timing is left.
+    #[error("no timing can be used{}", reasons(findings))]
+    Nothing {
+        /// What is wrong with what there is.
+        findings: Vec<Finding>,
+    },
+    /// Not one row can be used.
+    #[error("no row of the table can be used; {}", first_of(problems))]
+    NoTimings {
+        /// What is wrong with the rows that there are.
+        problems: Vec<Problem>,
+    },
+}
+
+fn first_of(problems: &[Problem]) -> String {
+    match problems {
+        [] => "there is only a header".to_owned(),
+        [only] => only.to_string(),
+        [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
+    }
+}
+
+/// The worst findings, each on a line of its own.
+fn reasons(findings: &[Finding]) -> String {
+    const NAMED: usize = 5;
+    let mut worst: Vec<&Finding> = findings.iter().filter(|finding| finding.severity > Severity::Note).collect();
+    if worst.is_empty() {
+        worst = findings.iter().collect();
+    }
+    let mut text: String = worst.iter().take(NAMED).map(|finding| format!("\n  {finding}")).collect();
+    if worst.len() > NAMED {
+        text += &format!("\n  and {} more", worst.len() - NAMED);
+    }
+    if text.is_empty() { text } else { format!(":{text}") }
+}

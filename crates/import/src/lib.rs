@@ -1,0 +1,55 @@
+//! What others measured: timings with a file and a line each, and what is wrong with them.
+//!
+//! An [`Importer`] takes files of many formats, known by their content, completes what they say by what their names and
+//! the user say, and looks for what is not plausible. [`timing_table`] reads a single table. What cannot be used is
+//! reported with its line and left out; nothing is repaired, and nothing is made up.
+//!
+//! | module | job |
+//! |---|---|
+//! | `osu`, `imb`, `reprompi`, `predecessor` | one text format each |
+//! | `table`, `rows`, `columns`, `headers` | tables with named columns |
+//! | `format` | which of them a file is |
+//! | `content` | what files hold: unpacked, whole lines, not too large |
+//! | `names`, `pattern` | what the names of files say |
+//! | `facts` | bringing content, names and options together |
+//! | `collect`, `walk` | many files to one set of timings |
+//! | `duplicates` | rows about the same |
+//! | `plausible` | numbers that can hardly be |
+//! | `finding`, `manifest` | what is kept of it all |
+
+mod collect;
+mod columns;
+mod content;
+mod duplicates;
+mod error;
+mod facts;
+mod finding;
+mod format;
+mod headers;
+mod imb;
+mod manifest;
+mod names;
+mod osu;
+mod pattern;
+mod plausible;
+mod predecessor;
+mod raw;
+mod reprompi;
+mod rows;
+mod stray;
+mod table;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+pub use collect::{Import, Imported, Importer, Options, Source, TimeWanted};
+pub use content::{MOST_BYTES, read_file};
+pub use error::{ImportError, Problem};
+pub use facts::{Facts, Times};
+pub use finding::{Code, Finding, Severity};
+pub use format::Format;
+pub use manifest::{ImportManifest, ImportReport, create, doubted, open, remarks, suspicions};
+pub use pattern::{BadPattern, NamePattern};
+pub use plausible::Limits;
+pub use table::{Table, timing_table};
+pub use walk::{CannotRead, add_all};

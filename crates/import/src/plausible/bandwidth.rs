@@ -1,0 +1,42 @@
+//! More data through one process than any link or core carries.
+
+use std::collections::BTreeMap;
+
+use super::{Limits, PointValue, Suspicion, through_one_process};
+use crate::finding::Code;
+
+/// Less than this may stay in the caches of a core, where copies are faster than any memory or link.
+const LEAST_BYTES: f64 = 1024.0 * 1024.0;
+
+/// One doubt per candidate, at its fastest point.
+pub(super) fn check(points: &[PointValue], limits: Limits) -> Vec<Suspicion> {
+    let mut columns: BTreeMap<_, Vec<(f64, &PointValue)>> = BTreeMap::new();
+    for point in points {
+        let bytes = through_one_process(point.cell);
+        let speed = bytes / point.time().0;
+        if bytes >= LEAST_BYTES && speed > limits.process_bandwidth {
+            columns.entry((point.cell.collective, point.candidate)).or_default().push((speed, point));
+        }
+    }
+    columns.into_values().filter_map(|beyond| doubt(&beyond, limits)).collect()
+}
+
+fn doubt(beyond: &[(f64, &PointValue)], limits: Limits) -> Option<Suspicion> {
+    let (speed, worst) = beyond.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let others = match beyond.len() - 1 {
+        0 => String::new(),
+        1 => "; one other point of this candidate is as fast".to_owned(),
+        count => format!("; {count} other points of this candidate are beyond that as well"),
+    };
+    let what = format!(
+        "{} in {} by {} would be {:.1} GB/s through one process, more than the {:.0} GB/s that a process can send or \
+         receive (--process-bandwidth){others}",
+        worst.time(),
+        worst.cell,
+        worst.candidate,
+        speed / 1e9,
+        limits.process_bandwidth / 1e9,
+    );
+    let timings = beyond.iter().flat_map(|(_, point)| point.timings.clone()).collect();
+    Some(Suspicion { timings, ..worst.suspicion(Code::Bandwidth, what) })
+}

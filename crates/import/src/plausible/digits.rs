@@ -1,0 +1,49 @@
+//! Times whose digits are those of the message size: a value that went into the wrong column.
+
+use std::collections::HashMap;
+
+use super::Suspicion;
+use crate::collect::Imported;
+use crate::finding::Code;
+use crate::raw::Digits;
+
+/// So many digits do not agree by chance: once in a million values.
+const CERTAIN: u64 = 100_000;
+/// So many do so once in some thousand, and need another sign: more or fewer decimals than the file usually has.
+const LIKELY: u64 = 1_000;
+
+pub(super) fn check(timings: &[Imported]) -> Vec<Suspicion> {
+    let usual = usual_decimals(timings);
+    let slips = timings.iter().enumerate().filter_map(|(place, timing)| {
+        let written = timing.digits?;
+        let size = Digits::of(timing.cell.bytes.0.to_string().as_bytes())?;
+        let unusual = usual.get(&timing.source).is_some_and(|usual| *usual != written.decimals);
+        let same = written.significant == size.significant;
+        if !same || !(size.significant >= CERTAIN || size.significant >= LIKELY && unusual) {
+            return None;
+        }
+        let time = timing.times.mean.or(timing.times.max)?;
+        let what = format!(
+            "{time} in {} by {} has the digits of the message size, {} bytes: perhaps it was put into the wrong place",
+            timing.cell, timing.candidate, timing.cell.bytes.0,
+        );
+        Some(Suspicion { place, code: Code::DigitSlip, what, timings: vec![place] })
+    });
+    slips.collect()
+}
+
+/// The most common number of decimals in each file.
+fn usual_decimals(timings: &[Imported]) -> HashMap<usize, u8> {
+    let mut counts: HashMap<(usize, u8), usize> = HashMap::new();
+    for timing in timings {
+        if let Some(digits) = timing.digits {
+            *counts.entry((timing.source, digits.decimals)).or_default() += 1;
+        }
+    }
+    let mut usual: HashMap<usize, (usize, u8)> = HashMap::new();
+    for ((source, decimals), count) in counts {
+        let best = usual.entry(source).or_insert((count, decimals));
+        *best = (*best).max((count, decimals));
+    }
+    usual.into_iter().map(|(source, (_, decimals))| (source, decimals)).collect()
+}

@@ -1,0 +1,47 @@
+//! Sizes that other candidates of the same communicator have.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{PointValue, Suspicion};
+use crate::finding::Code;
+use collrules_record::Candidate;
+use collrules_record::Cell;
+use collrules_record::units::Bytes;
+
+/// How many sizes a message names.
+const NAMED: usize = 4;
+
+/// One doubt per candidate and communicator, but for points that are known to be lost.
+pub(super) fn check(points: &[PointValue], lost: &BTreeSet<(Cell, Candidate)>) -> Vec<Suspicion> {
+    let mut blocks: BTreeMap<_, BTreeMap<Candidate, Vec<&PointValue>>> = BTreeMap::new();
+    for point in points {
+        let block = blocks.entry((point.cell.collective, point.cell.ranks)).or_default();
+        block.entry(point.candidate).or_default().push(point);
+    }
+    let mut doubts = Vec::new();
+    for candidates in blocks.values() {
+        let sizes: BTreeSet<Bytes> = candidates.values().flatten().map(|point| point.cell.bytes).collect();
+        for (candidate, own) in candidates {
+            let have: BTreeSet<Bytes> = own.iter().map(|point| point.cell.bytes).collect();
+            let first = own[0];
+            let gaps: Vec<String> = sizes
+                .difference(&have)
+                .filter(|bytes| !lost.contains(&(Cell { bytes: **bytes, ..first.cell }, *candidate)))
+                .map(ToString::to_string)
+                .collect();
+            if gaps.is_empty() {
+                continue;
+            }
+            let more = gaps.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let what = format!(
+                "{} on {} ranks by {candidate} lacks sizes that other candidates have: {}{more}",
+                first.cell.collective,
+                first.cell.ranks,
+                gaps.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", "),
+            );
+            doubts.push(Suspicion { timings: Vec::new(), ..first.suspicion(Code::Gap, what) });
+        }
+    }
+    doubts
+}

@@ -1,0 +1,158 @@
+//! Numbers that cannot be, or hardly can be: said, and never repaired.
+//!
+//! Each check looks at all timings together and knows nothing of files. Its thresholds are stated where it is, with the
+//! rate of false alarms that they allow.
+
+mod bandwidth;
+mod digits;
+mod gaps;
+mod neighbours;
+mod series;
+mod twins;
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+use collrules_rules::{Collective, Release};
+
+use super::collect::Imported;
+use super::finding::Code;
+use collrules_record::Candidate;
+use collrules_record::Cell;
+use collrules_record::estimate::median;
+use collrules_record::findings::Statistic;
+use collrules_record::units::Seconds;
+
+/// What is possible on the machine that was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Bytes per second that one process can send or receive at most.
+    pub process_bandwidth: f64,
+}
+
+impl Default for Limits {
+    /// 50 GB/s: what the fastest single network port carries (400 Gb/s: InfiniBand NDR, Ethernet, Slingshot 400), and
+    /// more than one core copies from memory to memory on the processors of these years.
+    fn default() -> Self {
+        Self { process_bandwidth: 50e9 }
+    }
+}
+
+/// A doubt about timings.
+pub(super) struct Suspicion {
+    /// The timing that it is reported at.
+    pub(super) place: usize,
+    pub(super) code: Code,
+    pub(super) what: String,
+    /// All timings that it is about.
+    pub(super) timings: Vec<usize>,
+}
+
+/// One candidate in one cell and launch: the median of its calls.
+pub(super) struct PointValue {
+    pub(super) cell: Cell,
+    pub(super) candidate: Candidate,
+    pub(super) launch: u32,
+    /// Natural logarithm of the time in seconds.
+    pub(super) log: f64,
+    /// The timings behind it.
+    pub(super) timings: Range<usize>,
+}
+
+impl PointValue {
+    fn time(&self) -> Seconds {
+        Seconds(self.log.exp())
+    }
+
+    fn suspicion(&self, code: Code, what: String) -> Suspicion {
+        Suspicion { place: self.timings.start, code, what, timings: self.timings.clone().collect() }
+    }
+}
+
+/// All doubts about timings, which have to be ordered by cell, candidate, launch and round. `lost` are points of which
+/// it is already said that their value cannot be used.
+pub(super) fn check(
+    timings: &[Imported],
+    statistic: Statistic,
+    release: Release,
+    limits: Limits,
+    lost: &BTreeSet<(Cell, Candidate)>,
+) -> Vec<Suspicion> {
+    let points = points(timings, statistic);
+    let beside = beside_others(&points);
+    let mut doubts = digits::check(timings);
+    doubts.extend(bandwidth::check(&points, limits));
+    doubts.extend(twins::check(&points, release));
+    let slipped = series::check(&points, &beside);
+    doubts.extend(neighbours::check(&points, &beside));
+    doubts.extend(slipped);
+    doubts.extend(gaps::check(&points, lost));
+    doubts
+}
+
+fn points(timings: &[Imported], statistic: Statistic) -> Vec<PointValue> {
+    let same = |a: &Imported, b: &Imported| (a.cell, a.candidate, a.launch) == (b.cell, b.candidate, b.launch);
+    let mut points = Vec::new();
+    let mut start = 0;
+    for calls in timings.chunk_by(same) {
+        let mut seconds: Vec<f64> = calls.iter().filter_map(|call| call.time(statistic)).map(|time| time.0).collect();
+        if let Some(middle) = median(&mut seconds) {
+            let Imported { cell, candidate, launch, .. } = calls[0];
+            let timings = start..start + calls.len();
+            points.push(PointValue { cell, candidate, launch, log: middle.ln(), timings });
+        }
+        start += calls.len();
+    }
+    points
+}
+
+/// The logarithm of each point over the median of the other candidates of its cell and launch, where there are at least
+/// two others.
+fn beside_others(points: &[PointValue]) -> Vec<Option<f64>> {
+    let mut cells: HashMap<(Cell, u32), Vec<usize>> = HashMap::new();
+    for (place, point) in points.iter().enumerate() {
+        cells.entry((point.cell, point.launch)).or_default().push(place);
+    }
+    let mut beside = vec![None; points.len()];
+    for mut places in cells.into_values().filter(|places| places.len() >= 3) {
+        places.sort_by(|a, b| points[*a].log.total_cmp(&points[*b].log));
+        let logs: Vec<f64> = places.iter().map(|place| points[*place].log).collect();
+        for (rank, place) in places.iter().enumerate() {
+            // The sorted values without this one.
+            let without = |at: usize| logs[if at < rank { at } else { at + 1 }];
+            let others = logs.len() - 1;
+            let middle = f64::midpoint(without((others - 1) / 2), without(others / 2));
+            beside[*place] = Some(points[*place].log - middle);
+        }
+    }
+    beside
+}
+
+/// Bytes that at least one process has to send or receive in a call.
+fn through_one_process(cell: Cell) -> f64 {
+    let (ranks, bytes) = (f64::from(cell.ranks.0), cell.bytes.0 as f64);
+    match cell.collective {
+        Collective::Scatter
+        | Collective::Gather
+        | Collective::Allgather
+        | Collective::Allgatherv
+        | Collective::Alltoall
+        | Collective::Alltoallv => bytes * (ranks - 1.0),
+        Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Scan | Collective::Exscan => {
+            if ranks > 1.0 {
+                bytes
+            } else {
+                0.0
+            }
+        }
+        // Benchmarks count the whole vector for one and a block for the other; this holds for both.
+        Collective::ReduceScatter | Collective::ReduceScatterBlock => bytes * (ranks - 1.0) / ranks,
+        Collective::Barrier => 0.0,
+    }
+}
+
+/// `3.4`, `1000`: a factor for people.
+fn factor(log: f64) -> String {
+    let factor = log.abs().exp();
+    if factor < 20.0 { format!("{factor:.1}") } else { format!("{factor:.0}") }
+}

@@ -1,0 +1,172 @@
+//! Values far off all their neighbours.
+//!
+//! A value has up to four neighbours: the same candidate at the next smaller and larger message size, and on the next
+//! smaller and larger communicator. They are compared on logarithmic scales, as they are and relative to the other
+//! candidates of the cell, since a switch of protocol makes a step in all of them. That gives up to four deviations:
+//! two directions, absolute and relative. The value's own deviation is the smallest of them, or none if they disagree in
+//! sign or if the value lies between its neighbours in one of them: whatever one direction explains is no slip.
+//!
+//! The scale is the median size of all single deviations, so that slips do not widen it. Timing errors have heavy tails,
+//! so they are taken to fall off exponentially (Laplace) rather than as a normal distribution: beyond `k` times the
+//! median lies a share of `2^-k`. The threshold is where all values together would make [`FALSE_ALARMS`] false alarms
+//! if single deviations alone counted; the smallest of several makes fewer.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use super::{PointValue, Suspicion, factor};
+use crate::finding::Code;
+use collrules_record::estimate::median;
+use collrules_record::units::Seconds;
+use collrules_record::{Candidate, Cell};
+
+/// Expected number of false alarms in a table: one table in ten has one.
+const FALSE_ALARMS: f64 = 0.1;
+/// Less than a factor of two is nobody's slip.
+const LEAST: f64 = std::f64::consts::LN_2;
+/// With fewer values there is no scale to judge by.
+const LEAST_VALUES: usize = 20;
+/// Units differ by powers of a thousand; neighbours tell the factor within one of three.
+const THOUSAND: f64 = 6.907_755_278_982_137;
+const ABOUT: f64 = 1.098_612_288_668_109_8;
+
+/// What the neighbours say about a value.
+#[derive(Clone, Copy)]
+struct Evidence {
+    deviations: u32,
+    least: f64,
+    sum: f64,
+    /// Whether it lies beyond its neighbours on the same side in every respect.
+    agreed: bool,
+    /// Whether there are two neighbours in a direction at least once.
+    between: bool,
+}
+
+pub(super) fn check(points: &[PointValue], beside: &[Option<f64>]) -> Vec<Suspicion> {
+    let mut evidence =
+        vec![Evidence { deviations: 0, least: 0.0, sum: 0.0, agreed: true, between: false }; points.len()];
+    let mut sizes = Vec::new();
+    let by_size = chains(points, |p| (p.cell.collective, p.candidate, p.launch, p.cell.ranks.0), |p| p.cell.bytes.0);
+    let by_ranks =
+        chains(points, |p| (p.cell.collective, p.candidate, p.launch, p.cell.bytes), |p| u64::from(p.cell.ranks.0));
+    for chain in by_size.iter().chain(&by_ranks) {
+        for (at, (_, place)) in chain.iter().enumerate() {
+            for (deviation, beyond) in deviations(chain, at, points, beside).into_iter().flatten() {
+                evidence[*place].add(deviation, beyond);
+                sizes.push(deviation.abs());
+            }
+            evidence[*place].between |= at > 0 && at + 1 < chain.len();
+        }
+    }
+    let judged = evidence.iter().filter(|evidence| evidence.enough()).count();
+    let Some(scale) = median(&mut sizes).filter(|_| judged >= LEAST_VALUES) else { return Vec::new() };
+    let threshold = (scale * (judged as f64 / FALSE_ALARMS).log2()).max(LEAST);
+    let launches = launches(points);
+    let far = points.iter().zip(&evidence).filter(|(point, evidence)| {
+        evidence.enough() && evidence.agreed && evidence.least.abs() > threshold && !repeated(point, points, &launches)
+    });
+    far.map(|(point, evidence)| doubt(point, evidence)).collect()
+}
+
+impl Evidence {
+    fn add(&mut self, deviation: f64, beyond: bool) {
+        self.agreed &= beyond && (self.deviations == 0 || self.least.signum() == deviation.signum());
+        if self.deviations == 0 || deviation.abs() < self.least.abs() {
+            self.least = deviation;
+        }
+        self.sum += deviation;
+        self.deviations += 1;
+    }
+
+    fn enough(&self) -> bool {
+        self.deviations >= 2 && self.between
+    }
+}
+
+/// Points that differ in one respect alone, ordered by it.
+fn chains<K: Hash + Eq>(
+    points: &[PointValue],
+    key: impl Fn(&PointValue) -> K,
+    at: impl Fn(&PointValue) -> u64,
+) -> Vec<Vec<(f64, usize)>> {
+    let mut chains: HashMap<K, Vec<(u64, usize)>> = HashMap::new();
+    for (place, point) in points.iter().enumerate() {
+        chains.entry(key(point)).or_default().push((at(point), place));
+    }
+    let log = |(at, place): (u64, usize)| (if at == 0 { 0.5f64.ln() } else { (at as f64).ln() }, place);
+    let ordered = |mut chain: Vec<(u64, usize)>| {
+        chain.sort_unstable();
+        chain.into_iter().map(log).collect()
+    };
+    chains.into_values().map(ordered).collect()
+}
+
+/// The deviation as it is and the one beside the other candidates, each with whether the value lies beyond both
+/// neighbours. At the end of a chain only the second can be told: times grow with the size, relations hardly.
+fn deviations(
+    chain: &[(f64, usize)],
+    at: usize,
+    points: &[PointValue],
+    beside: &[Option<f64>],
+) -> [Option<(f64, bool)>; 2] {
+    let (here, place) = chain[at];
+    let before = at.checked_sub(1).map(|at| chain[at]);
+    let after = chain.get(at + 1).copied();
+    match (before, after) {
+        (Some((low, before)), Some((high, after))) => {
+            let share = (here - low) / (high - low);
+            let off = |value: f64, a: f64, b: f64| {
+                (value - (a * (1.0 - share) + b * share), value < a.min(b) || value > a.max(b))
+            };
+            let relative = match (beside[place], beside[before], beside[after]) {
+                (Some(value), Some(a), Some(b)) => Some(off(value, a, b)),
+                _ => None,
+            };
+            [Some(off(points[place].log, points[before].log, points[after].log)), relative]
+        }
+        (Some((_, only)), None) | (None, Some((_, only))) => {
+            let relative = beside[place].zip(beside[only]).map(|(value, other)| (value - other, value != other));
+            [None, relative]
+        }
+        (None, None) => [None, None],
+    }
+}
+
+type Launches = HashMap<(Cell, Candidate), Vec<usize>>;
+
+fn launches(points: &[PointValue]) -> Launches {
+    let mut launches = Launches::new();
+    for (place, point) in points.iter().enumerate() {
+        launches.entry((point.cell, point.candidate)).or_default().push(place);
+    }
+    launches
+}
+
+/// Whether another launch gave much the same value: then it is no slip, whatever else it is.
+fn repeated(point: &PointValue, points: &[PointValue], launches: &Launches) -> bool {
+    launches.get(&(point.cell, point.candidate)).is_some_and(|places| {
+        places.iter().any(|place| {
+            let other = &points[*place];
+            other.launch != point.launch && (other.log - point.log).abs() < LEAST
+        })
+    })
+}
+
+fn doubt(point: &PointValue, evidence: &Evidence) -> Suspicion {
+    let mean = evidence.sum / f64::from(evidence.deviations);
+    let expected = Seconds((point.log - mean).exp());
+    let much = if mean > 0.0 { "longer" } else { "shorter" };
+    let mut what = format!(
+        "{} in {} by {} is far off its neighbours, from which one expects about {expected}: {} times {much}",
+        point.time(),
+        point.cell,
+        point.candidate,
+        factor(mean),
+    );
+    let thousands = (mean.abs() / THOUSAND).round();
+    if thousands >= 1.0 && (mean.abs() - thousands * THOUSAND).abs() < ABOUT {
+        what += "; perhaps it is in another unit";
+        return point.suspicion(Code::UnitSlip, what);
+    }
+    point.suspicion(Code::Outlier, what)
+}

@@ -1,0 +1,96 @@
+//! Columns that equal those of another collective: the benchmark of one was run for the other, as where a job script
+//! forces an algorithm of scatter and starts the benchmark of bcast.
+//!
+//! Compared are collectives of which one has to move as many times the data through a process as there are other ranks:
+//! on four ranks and more, and with a MiB or more to move, they cannot take the same time, whatever the algorithms.
+//! Linear algorithms of the smaller one are left out of it: they send as much from the root.
+
+use std::collections::{BTreeMap, HashMap};
+
+use collrules_rules::{Collective, Release, registry};
+
+use super::{PointValue, Suspicion, through_one_process};
+use crate::finding::Code;
+use collrules_record::Candidate;
+use collrules_record::estimate::median;
+
+/// Launches of the same measurement differ by less than this in nine cells of ten (ORNL's tables: by 1.22 and 1.39).
+const SAME: f64 = 0.405_465_108_108_164_4;
+const SHARE: f64 = 0.9;
+/// Half of the cells agree as well as that: launches differ by 1.02 to 1.06 in the median of the same tables.
+const TYPICAL: f64 = 0.139_761_942_375_158_84;
+const LEAST_CELLS: usize = 12;
+const LEAST_RANKS: u32 = 4;
+const LEAST_BYTES: f64 = 1024.0 * 1024.0;
+
+type Column<'a> = HashMap<(u32, u64, u32), &'a PointValue>;
+
+pub(super) fn check(points: &[PointValue], release: Release) -> Vec<Suspicion> {
+    let mut columns: BTreeMap<(Collective, Candidate), Column> = BTreeMap::new();
+    for point in points.iter().filter(|point| point.cell.ranks.0 >= LEAST_RANKS) {
+        let column = columns.entry((point.cell.collective, point.candidate)).or_default();
+        column.insert((point.cell.ranks.0, point.cell.bytes.0, point.launch), point);
+    }
+    let mut doubts = Vec::new();
+    for ((collective, candidate), column) in columns.iter().filter(|((collective, _), _)| moves_blocks(*collective)) {
+        let models =
+            columns.iter().filter(|((other, model), _)| moves_vectors(*other) && !is_linear(release, *other, *model));
+        let twins = models.filter_map(|(name, model)| Some((difference(column, model)?, *name)));
+        // The column of the same name explains it best, then the one that is closest.
+        let twin = twins.min_by(|(a, (_, x)), (b, (_, y))| {
+            (x != candidate, a).partial_cmp(&(y != candidate, b)).unwrap_or(std::cmp::Ordering::Equal)
+        });
+        let Some((_, (other, model))) = twin else { continue };
+        let Some(first) = column.values().min_by_key(|point| point.timings.start) else { continue };
+        let what = format!(
+            "{collective} by {candidate} takes the same times as {other} by {model}, although it has to move as many times \
+             the data as there are other ranks: perhaps {other} was measured for both",
+        );
+        let mut timings: Vec<usize> = points
+            .iter()
+            .filter(|point| (point.cell.collective, point.candidate) == (*collective, *candidate))
+            .flat_map(|point| point.timings.clone())
+            .collect();
+        timings.sort_unstable();
+        doubts.push(Suspicion { timings, ..first.suspicion(Code::TwinColumn, what) });
+    }
+    doubts
+}
+
+/// Each rank has a block of its own.
+fn moves_blocks(collective: Collective) -> bool {
+    matches!(
+        collective,
+        Collective::Scatter
+            | Collective::Gather
+            | Collective::Allgather
+            | Collective::Allgatherv
+            | Collective::Alltoall
+            | Collective::Alltoallv
+    )
+}
+
+/// All ranks have to do with the same vector.
+fn moves_vectors(collective: Collective) -> bool {
+    matches!(
+        collective,
+        Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Scan | Collective::Exscan
+    )
+}
+
+fn is_linear(release: Release, collective: Collective, candidate: Candidate) -> bool {
+    let algorithm = registry::algorithm(release, collective, candidate.choice().algorithm);
+    candidate != Candidate::Builtin && algorithm.is_ok_and(|algorithm| algorithm.name.contains("linear"))
+}
+
+/// The median size of the logarithm of the ratio, where the columns are twins.
+fn difference(column: &Column, model: &Column) -> Option<f64> {
+    let mut sizes: Vec<f64> = column
+        .iter()
+        .filter(|(_, point)| through_one_process(point.cell) >= LEAST_BYTES)
+        .filter_map(|(key, point)| Some((point.log - model.get(key)?.log).abs()))
+        .collect();
+    let close = sizes.iter().filter(|size| **size <= SAME).count();
+    let enough = sizes.len() >= LEAST_CELLS && close as f64 >= SHARE * sizes.len() as f64;
+    median(&mut sizes).filter(|typical| enough && *typical <= TYPICAL)
+}

@@ -1,0 +1,107 @@
+//! The tables of open-mpi/ompi-collectives-tuning: `detail.out` with all algorithms and `best.out` with the winners.
+//!
+//! Each value is a mean over runs of OSU's or IMB's rank average in microseconds, perhaps with its standard deviation in
+//! parentheses. The collective is in the name of the directory. The raw outputs that they are made of are OSU or IMB
+//! text, in files named `ALGORITHM_NPranks_runN.out`.
+
+use super::facts::{Facts, Times};
+use super::finding::Code;
+use super::raw::{Digits, Parsed, Raw, time};
+use super::stray::short;
+use collrules_record::CandidateName;
+use collrules_record::units::{Bytes, Ranks};
+
+/// Whether text begins as such a table.
+pub(super) fn is(text: &str) -> bool {
+    text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| {
+        let mut words = line.split_whitespace();
+        matches!(words.next(), Some("#Nnodes" | "#Nranks")) && words.next() == Some("Message_size")
+    })
+}
+
+/// Whether it is the table of winners.
+pub(super) fn is_best(text: &str) -> bool {
+    is(text) && text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| line.contains("Best_Algorithm"))
+}
+
+/// Reads a table. Its first column is headed `Nnodes` or `Nranks`, and holds ranks in either case.
+pub(super) fn read(text: &str) -> Parsed {
+    let mut parsed = Parsed::default();
+    let best = is_best(text);
+    let mut algorithms: Vec<&str> = Vec::new();
+    for (line, content) in (1..).zip(text.lines()) {
+        let fields = fields(content);
+        if fields.is_empty() {
+            continue;
+        }
+        if content.trim_start().starts_with('#') {
+            algorithms = fields[2.min(fields.len())..].to_vec();
+            continue;
+        }
+        // Rows of detail.out repeat the reference in one column more than the header has.
+        let expected = algorithms.len() + 2;
+        if fields.len() != expected && (best || fields.len() != expected + 1) {
+            parsed.fault(
+                line,
+                Code::BadRow,
+                format!("{} values instead of {expected}: {}", fields.len(), short(content)),
+            );
+            continue;
+        }
+        let (Ok(ranks), Ok(bytes)) = (fields[0].parse::<Ranks>(), fields[1].parse::<u64>()) else {
+            parsed.fault(line, Code::BadRow, format!("no ranks and bytes: {}", short(content)));
+            continue;
+        };
+        let mut value = |algorithm: &str, text: &str| {
+            if text == NO_DATA {
+                return;
+            }
+            let number = text.split('(').next().unwrap_or_default();
+            match time(number, 1e6) {
+                Err(what) => parsed.fault(line, Code::BadTime, format!("{algorithm}: {what}")),
+                Ok(seconds) => parsed.raws.push(Raw {
+                    line,
+                    block: 0,
+                    facts: Facts {
+                        ranks: Some(ranks),
+                        algorithm: Some(CandidateName::read(algorithm)),
+                        ..Facts::default()
+                    },
+                    bytes: Bytes(bytes),
+                    round: 0,
+                    times: Times { mean: Some(seconds), ..Times::default() },
+                    digits: Digits::of(number.as_bytes()),
+                }),
+            }
+        };
+        if best {
+            // Best algorithm and its latency, then the reference and its latency.
+            value(fields[2], fields.get(3).copied().unwrap_or_default());
+            if let (Some(reference), Some(latency)) = (fields.get(4), fields.get(5))
+                && *reference != fields[2]
+            {
+                value(reference, latency);
+            }
+        } else {
+            algorithms.iter().zip(&fields[2..]).for_each(|(algorithm, text)| value(algorithm, text));
+        }
+    }
+    parsed
+}
+
+const NO_DATA: &str = "No data";
+
+/// The values of a row; `No data` is one.
+fn fields(content: &str) -> Vec<&str> {
+    let mut fields = Vec::new();
+    let mut rest = content.trim();
+    while !rest.is_empty() {
+        let end = match rest.strip_prefix(NO_DATA) {
+            Some(_) => NO_DATA.len(),
+            None => rest.find(char::is_whitespace).unwrap_or(rest.len()),
+        };
+        fields.push(&rest[..end]);
+        rest = rest[end..].trim_start();
+    }
+    fields
+}

@@ -1,0 +1,137 @@
+//! Files and directories to an importer.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::collect::Importer;
+use crate::content::read_file;
+use crate::format::Format;
+
+/// An input that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {}: {cause}", path.display())]
+pub struct CannotRead {
+    /// The file or directory.
+    pub path: PathBuf,
+    /// What the system says.
+    pub cause: io::Error,
+}
+
+/// Imports files and all files below directories, in the order of their names. Hidden files are skipped. In directories,
+/// what cannot be read is passed over and reported, as are files of no known content, tables that were derived from
+/// other files beside them, and links to what was read already. An input itself has to be readable.
+pub fn add_all(importer: &mut Importer, inputs: &[PathBuf]) -> Result<(), CannotRead> {
+    let mut walk = Walk { importer, seen: BTreeSet::new() };
+    for input in inputs {
+        walk.input(input).map_err(|cause| CannotRead { path: input.clone(), cause })?;
+    }
+    Ok(())
+}
+
+struct Walk<'a> {
+    importer: &'a mut Importer,
+    /// Device and number of the files and directories so far.
+    seen: BTreeSet<(u64, u64)>,
+}
+
+impl Walk<'_> {
+    fn input(&mut self, input: &Path) -> io::Result<()> {
+        let own = own_name(input);
+        let metadata = fs::metadata(input)?;
+        if !self.is_new(input, &metadata) {
+            return Ok(());
+        }
+        if metadata.is_dir() {
+            return self.directory(input, &mut vec![own]);
+        }
+        self.file(input, &[own], &read_file(input)?);
+        Ok(())
+    }
+
+    /// Whether this was not read yet, perhaps under another name; otherwise reports it.
+    fn is_new(&mut self, path: &Path, metadata: &Metadata) -> bool {
+        let is_new = self.seen.insert((metadata.dev(), metadata.ino()));
+        if !is_new {
+            self.pass_over(path, "it leads to what was read already");
+        }
+        is_new
+    }
+
+    fn directory(&mut self, path: &Path, parts: &mut Vec<String>) -> io::Result<()> {
+        let mut entries = BTreeSet::new();
+        for entry in fs::read_dir(path)? {
+            entries.insert(entry?.path());
+        }
+        let mut derived = Vec::new();
+        let mut raw = false;
+        for entry in entries {
+            let name = entry.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            if name.starts_with('.') {
+                continue;
+            }
+            parts.push(name);
+            match self.entry(&entry, parts) {
+                Ok(None) => {}
+                Ok(Some((format @ (Format::Detail | Format::Best), bytes))) => {
+                    derived.push((format, entry, parts.clone(), bytes));
+                }
+                Ok(Some((_, bytes))) => {
+                    raw = true;
+                    self.file(&entry, parts, &bytes);
+                }
+                Err(cause) => self.pass_over(&entry, &format!("it cannot be read: {cause}")),
+            }
+            parts.pop();
+        }
+        let detailed = derived.iter().any(|(format, ..)| *format == Format::Detail);
+        for (format, entry, parts, bytes) in derived {
+            if raw {
+                self.pass_over(&entry, "it is derived from other files of this directory, which are imported");
+            } else if format == Format::Best && detailed {
+                self.pass_over(&entry, "detail.out beside it has all that it has");
+            } else {
+                self.file(&entry, &parts, &bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// The format and the content of a file in a directory; none for a directory, which is then imported, and for what is
+    /// passed over.
+    fn entry(&mut self, path: &Path, parts: &mut Vec<String>) -> io::Result<Option<(Format, Vec<u8>)>> {
+        let metadata = fs::metadata(path)?;
+        if !self.is_new(path, &metadata) {
+            return Ok(None);
+        }
+        if metadata.is_dir() {
+            self.directory(path, parts)?;
+            return Ok(None);
+        }
+        let bytes = read_file(path)?;
+        let format = Importer::format(&bytes);
+        if format.is_none() {
+            self.pass_over(path, "its content is of no known format");
+        }
+        Ok(format.map(|format| (format, bytes)))
+    }
+
+    fn file(&mut self, path: &Path, parts: &[String], bytes: &[u8]) {
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        self.importer.add(&path.display().to_string(), &parts, bytes);
+    }
+
+    fn pass_over(&mut self, path: &Path, why: &str) {
+        self.importer.pass_over(&path.display().to_string(), why);
+    }
+}
+
+/// What an input is called, also where it is named `.` or `..`.
+fn own_name(input: &Path) -> String {
+    let lossy = |name: &OsStr| name.to_string_lossy().into_owned();
+    let name = input.file_name().map(lossy);
+    name.or_else(|| fs::canonicalize(input).ok()?.file_name().map(lossy)).unwrap_or_default()
+}

@@ -1,0 +1,47 @@
+//! What changed, for a terminal.
+
+use collrules_record::comparison::Comparison;
+
+use super::sentences::{answer, sentences, side, warning};
+use super::tables::{changed, reserved};
+use crate::plain;
+use crate::terminal::aligned;
+use crate::words;
+
+/// For a terminal with this many columns.
+pub fn text(comparison: &Comparison, width: usize) -> String {
+    let mut lines =
+        vec![format!("Before: {}", side(&comparison.before)), format!("After:  {}", side(&comparison.after))];
+    lines.extend(warning(comparison).map(str::to_owned));
+    lines.push(String::new());
+    let wrapped = |sentence: &str, indent: &str| words::wrapped(width, &plain::line(sentence), "", indent);
+    lines.extend(wrapped(&answer(comparison), ""));
+    lines.push(String::new());
+    lines.extend(sentences(comparison).iter().flat_map(|sentence| wrapped(&format!("- {sentence}"), "  ")));
+    lines.extend(comparison.obstacles.iter().flat_map(|sentence| wrapped(&format!("- {sentence}"), "  ")));
+    if !comparison.differences.is_empty() {
+        lines.extend([String::new(), "What differs:".to_owned()]);
+        for difference in &comparison.differences {
+            let text = format!("- {}: {} before, {} after", difference.what, difference.before, difference.after);
+            lines.extend(wrapped(&text, "  "));
+        }
+    }
+    let changed = changed(comparison);
+    if !changed.is_empty() {
+        lines.extend([String::new(), "The builtin changed:".to_owned()]);
+        let rows = changed.into_iter().map(Vec::from);
+        lines.push(aligned(
+            width,
+            &["collective", "ranks", "message sizes", "change", "as fast as before"],
+            rows,
+            &[1],
+        ));
+    }
+    let reserved = reserved(comparison);
+    if !reserved.is_empty() {
+        lines.extend([String::new(), "Served otherwise:".to_owned()]);
+        let head = ["collective", "ranks", "message sizes", "before", "after", "the earlier rules lose"];
+        lines.push(aligned(width, &head, reserved.into_iter().map(Vec::from), &[1, 5]));
+    }
+    lines.join("\n") + "\n"
+}

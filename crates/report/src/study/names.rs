@@ -1,0 +1,37 @@
+//! What the parts of a study are called, and in which order they come.
+
+use collrules_record::study::Study;
+use collrules_record::{Candidate, Cell};
+use collrules_rules::Collective;
+
+use crate::facts::named;
+
+/// The name of a candidate, a component by its own.
+pub(super) fn name(study: &Study, collective: Collective, candidate: Candidate) -> String {
+    match candidate {
+        Candidate::Component(component) => component.to_string(),
+        _ => named(study.release, collective, candidate),
+    }
+}
+
+/// A cell without its collective, which the paragraph names.
+pub(super) fn place(cell: Cell) -> String {
+    let size = if cell.collective.has_sizes() { format!(" at {}", cell.bytes) } else { String::new() };
+    format!("{} ranks{size}", cell.ranks)
+}
+
+/// The collectives of a study, in the order of its cells.
+pub(super) fn collectives(study: &Study) -> Vec<Collective> {
+    let mut all: Vec<Collective> = study.cells.iter().map(|cell| cell.cell.collective).collect();
+    all.dedup();
+    all
+}
+
+/// The candidates of a collective, the builtin first.
+pub(super) fn candidates(study: &Study, collective: Collective) -> Vec<Candidate> {
+    let cells = study.cells.iter().filter(|cell| cell.cell.collective == collective);
+    let mut all: Vec<Candidate> = cells.flat_map(|cell| &cell.points).map(|point| point.candidate).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}

@@ -1,0 +1,73 @@
+//! What a leaf says, and what it rests on, in words.
+
+use collrules_record::tree::{Evidence, Leaf, RankBranch, Tree};
+use collrules_record::units::Bytes;
+use collrules_rules::Collective;
+
+use crate::plain;
+use crate::words::{counted, number, times};
+
+/// What the tree comes to.
+pub(super) fn summary(tree: &Tree) -> String {
+    format!(
+        "{}; {:.3}x as fast as the builtin in geometric mean over measured cells. Sharing rules costs {:.2} % in the \
+         mean and {:.2} % at most.",
+        counted(tree.rules, "rule"),
+        tree.gain,
+        tree.regret * 100.0,
+        tree.worst_regret * 100.0,
+    )
+}
+
+/// Who is meant, as a heading.
+pub(super) fn heading(findings: &collrules_record::findings::Findings) -> String {
+    let simulated = if findings.simulated { "SIMULATED: " } else { "" };
+    let source = plain::line(&findings.source);
+    format!("{simulated}Decision tree of {source}, for Open MPI {}", findings.release)
+}
+
+/// Whether a branch says more than that nothing was measured there and the builtin stays.
+pub(super) fn tells(branch: &RankBranch) -> bool {
+    !branch.measured.is_empty() || branch.leaves.iter().any(|leaf| !leaf.choice.is_builtin())
+}
+
+/// The lookup bytes of a leaf, in words.
+pub(super) fn sizes(leaf: &Leaf) -> String {
+    match (leaf.first, leaf.end) {
+        (0, None) => "any size".to_owned(),
+        (0, Some(end)) => format!("below {}", Bytes(end)),
+        (first, None) => format!("from {}", Bytes(first)),
+        (first, Some(end)) if end == first + 1 => format!("{}", Bytes(first)),
+        (first, Some(end)) => format!("from {} to below {}", Bytes(first), Bytes(end)),
+    }
+}
+
+/// What a leaf rests on, in words; nothing where nothing was measured.
+pub(super) fn evidence(collective: Collective, leaf: &Leaf) -> Option<String> {
+    let Evidence { messages: (first, last), cells, samples, gain, q_value, regret, .. } = leaf.evidence.as_ref()?;
+    let mut parts = vec![counted(*cells, "cell")];
+    if collective.has_sizes() {
+        parts[0] += &if first == last { format!(" of {first}") } else { format!(" of {first} to {last}") };
+    }
+    parts.push(counted(*samples, "sample"));
+    if !leaf.choice.is_builtin() {
+        let interval =
+            gain.interval.map_or(String::new(), |(low, high)| format!(" ({} to {})", number(low), number(high)));
+        let spread = match cells {
+            0 | 1 => String::new(),
+            _ => format!(", {} to {} by cell", times(gain.least), times(gain.most)),
+        };
+        parts.push(format!("{} as fast as the builtin{interval}{spread}", times(gain.mean)));
+        if let Some(q_value) = q_value {
+            parts.push(if *q_value >= 0.001 {
+                format!("q at most {q_value:.3}")
+            } else {
+                format!("q at most {q_value:.0e}")
+            });
+        }
+    }
+    if *regret >= 0.000_05 {
+        parts.push(format!("{:.2} % slower than the best permitted choice", regret * 100.0));
+    }
+    Some(parts.join(", "))
+}

@@ -1,0 +1,49 @@
+//! What a comparison without and with a rules file showed.
+//!
+//! | module | job |
+//! |---|---|
+//! | `sentences` | what it comes to |
+//! | `terminal` | each cell of the last comparison, for a terminal of 80 columns |
+//! | `rows` | tables of all formats |
+
+pub(crate) mod rows;
+mod sentences;
+mod terminal;
+
+pub use sentences::sentences;
+pub use terminal::text;
+
+#[cfg(test)]
+mod fixture {
+    use std::collections::BTreeMap;
+
+    use collrules_record::Estimate;
+    use collrules_record::validation::{Criteria, FORMAT, Outcome, Round, ValidatedCell, Validation};
+    use collrules_record::{Bytes, Cell, Ranks};
+    use collrules_rules::{Choice, Collective};
+
+    /// One cell, not tuned, with this verdict.
+    pub(crate) fn validation(verdict: Outcome, speedup: f64) -> Validation {
+        let estimate =
+            |point: f64| Estimate { point, low: Some(point * 0.9), high: Some(point * 1.1), level: 0.95, samples: 4 };
+        let cell = ValidatedCell {
+            cell: Cell { collective: Collective::ReduceScatterBlock, ranks: Ranks(1024), bytes: Bytes(5793) },
+            tuned: false,
+            served: Choice::plain(3).with_segsize(65536).with_faninout(4),
+            without: estimate(1.234e-3 * speedup),
+            with: estimate(1.234e-3),
+            speedup: estimate(speedup),
+            q_value: Some(0.001),
+            verdict,
+        };
+        Validation {
+            format: FORMAT,
+            rules: "rules.conf".to_owned(),
+            version: "5.0.11".parse().expect("a version"),
+            settings: BTreeMap::new(),
+            criteria: Criteria::default(),
+            rounds: vec![Round { pairs: 4, cells: vec![cell], ..Round::default() }],
+            given_back: Vec::new(),
+        }
+    }
+}

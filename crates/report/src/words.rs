@@ -1,0 +1,143 @@
+//! Numbers and lists in words, and lines of a width: one way to say each.
+
+use collrules_record::Estimate;
+use textwrap::core::Word;
+use textwrap::{Options, WordSeparator, WordSplitter};
+
+/// `1 cell`, `2 cells`, `2 launches`.
+pub fn counted(count: usize, what: &str) -> String {
+    let ending = match count {
+        1 => "",
+        _ if what.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{count} {what}{ending}")
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
+    }
+}
+
+/// A share as `5 %`, with as many digits as it has.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{} %", (share * 1e10).round() / 1e8)
+}
+
+/// A share as `5.1 %`, with one digit; what rounds to nothing has no sign.
+pub(crate) fn tenths(share: f64) -> String {
+    format!("{:.1} %", (share * 1000.0).round() / 10.0 + 0.0)
+}
+
+/// A ratio without its unit: two digits behind the point, as long as there is room for them.
+pub(crate) fn number(value: f64) -> String {
+    match value {
+        large if large >= 1e4 => format!("{large:.0e}"),
+        large if large >= 100.0 => format!("{large:.0}"),
+        small => format!("{small:.2}"),
+    }
+}
+
+/// `1.25x`.
+pub(crate) fn times(ratio: f64) -> String {
+    number(ratio) + "x"
+}
+
+/// A ratio with its interval: `1.25x (1.21 to 1.30)`.
+pub(crate) fn ratio(estimate: Estimate) -> String {
+    times(estimate.point) + &ends(estimate, number)
+}
+
+/// The interval of an estimate, ` (1.21 to 1.30)`, where it has one.
+pub(crate) fn ends(estimate: Estimate, say: impl Fn(f64) -> String) -> String {
+    match (estimate.low, estimate.high) {
+        (Some(low), Some(high)) => format!(" ({} to {})", say(low), say(high)),
+        _ => String::new(),
+    }
+}
+
+/// A sentence as lines of a width. Words that are longer than a line, such as paths and commands, stay whole, to be
+/// copied.
+pub fn wrapped(width: usize, sentence: &str, first: &str, rest: &str) -> Vec<String> {
+    let options = Options::new(width)
+        .initial_indent(first)
+        .subsequent_indent(rest)
+        .word_separator(WordSeparator::Custom(words))
+        .word_splitter(WordSplitter::NoHyphenation)
+        .break_words(false);
+    textwrap::wrap(sentence, options).into_iter().map(|line| line.into_owned()).collect()
+}
+
+/// A paragraph in lines of the width that documents here have.
+pub(crate) fn folded(paragraph: &str) -> String {
+    wrapped(120, paragraph, "", "").join("\n")
+}
+
+/// An estimate with its interval: `1.250 (1.210 to 1.300)`.
+pub(crate) fn interval(estimate: Estimate, digits: usize) -> String {
+    let say = |value: f64| format!("{value:.digits$}");
+    say(estimate.point) + &ends(estimate, say)
+}
+
+/// The words of a line. What stands between backquotes, or between quotes behind an option, is a command to be copied,
+/// and one word.
+fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
+    let mut words = Vec::new();
+    let (mut start, mut quote, mut before) = (0, None, ' ');
+    for (place, char) in line.char_indices() {
+        if before == ' ' && char != ' ' && quote.is_none() && place > start {
+            words.push(Word::from(&line[start..place]));
+            start = place;
+        }
+        match quote {
+            None if before == ' ' && (char == '`' || line[place..].starts_with("'-")) => quote = Some(char),
+            Some(open) if char == open => quote = None,
+            _ => {}
+        }
+        before = char;
+    }
+    words.push(Word::from(&line[start..]));
+    Box::new(words.into_iter())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!([0, 1, 2].map(|count| counted(count, "cell")), ["0 cells", "1 cell", "2 cells"]);
+        assert_eq!(counted(2, "launch"), "2 launches");
+        let items = |count: usize| listed(&["a", "b", "c"].map(str::to_owned)[..count]);
+        assert_eq!([0, 1, 2, 3].map(items), ["", "a", "a and b", "a, b and c"]);
+    }
+
+    #[test]
+    fn numbers_have_the_digits_they_need() {
+        for (share, text) in [(0.005, "0.5 %"), (0.07, "7 %"), (0.0001, "0.01 %"), (0.95, "95 %"), (0.0, "0 %")] {
+            assert_eq!(percent(share), text);
+        }
+        assert_eq!([-0.0004, 0.051].map(tenths), ["0.0 %", "5.1 %"]);
+        assert_eq!([0.0123, 7.0, 123.4, 12345.6].map(times), ["0.01x", "7.00x", "123x", "1e4x"]);
+        let estimate = Estimate { point: 0.85, low: Some(0.81), high: Some(0.9), level: 0.95, samples: 4 };
+        assert_eq!(ratio(estimate), "0.85x (0.81 to 0.90)");
+        assert_eq!(ratio(Estimate { low: None, ..estimate }), "0.85x");
+    }
+
+    #[test]
+    fn sentences_are_wrapped_between_words() {
+        let command = "mpirun --mca coll_tuned_dynamic_rules_filename /a/long/path/to/rules.conf";
+        assert_eq!(
+            wrapped(40, command, "  ", "    "),
+            ["  mpirun --mca", "    coll_tuned_dynamic_rules_filename", "    /a/long/path/to/rules.conf"]
+        );
+        let remedy = wrapped(40, "name hosts: --mpirun-args '--hostfile FILE' or use `a command with blanks`", "", "");
+        assert_eq!(remedy, ["name hosts: --mpirun-args", "'--hostfile FILE' or use", "`a command with blanks`"]);
+        let one = "x".repeat(50);
+        assert_eq!(wrapped(40, &one, "", ""), [one], "a path stays whole");
+    }
+}

@@ -1,0 +1,113 @@
+//! Why a table is not written.
+
+use crate::behaviour::Behaviour;
+use crate::choice::Choice;
+use crate::collective::Collective;
+use crate::hazard::{self, Hazard, RankRange};
+use crate::registry::{self, UnknownAlgorithm};
+use crate::table::RuleTable;
+
+/// Why a table is not written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EmitError {
+    /// It would break programs.
+    #[error("the rules are not safe to use: {}", sentences(.0))]
+    Hazards(Vec<Hazard>),
+    /// A version that the file is for does not read its format.
+    #[error("Open MPI {version} does not read {format} rules files; {remedy}")]
+    Unreadable {
+        /// The versions.
+        version: &'static str,
+        /// The format.
+        format: &'static str,
+        /// What to do instead.
+        remedy: &'static str,
+    },
+    /// A version that the file is for does not have an algorithm, and would fail in the call.
+    #[error("{0}")]
+    UnknownAlgorithm(UnknownAlgorithm),
+    /// Version 1 has no column for it.
+    #[error("{collective} {choice} for {ranks} bounds its requests, which a classic file of version 1 cannot say")]
+    MaxRequests {
+        /// The collective.
+        collective: Collective,
+        /// The communicator sizes.
+        ranks: RankRange,
+        /// The choice.
+        choice: Choice,
+    },
+    /// A number that Open MPI would truncate.
+    #[error("{collective} for {ranks}: {what} {value} is too large for Open MPI; the most is {most}")]
+    TooLarge {
+        /// The collective.
+        collective: Collective,
+        /// The communicator sizes.
+        ranks: RankRange,
+        /// What the number counts.
+        what: &'static str,
+        /// The number.
+        value: u64,
+        /// The largest that is safe.
+        most: u64,
+    },
+}
+
+fn sentences(hazards: &[Hazard]) -> String {
+    let sentences: Vec<_> = hazards.iter().map(Hazard::to_string).collect();
+    sentences.join(" ")
+}
+
+/// The largest C `int`, which holds communicator sizes, algorithms, fan-outs, and segment sizes on their way to use.
+pub(crate) const INT_MAX: u64 = i32::MAX as u64;
+
+/// The largest C `long`, which message sizes are read as.
+pub(crate) const LONG_MAX: u64 = i64::MAX as u64;
+
+/// Refuses a table with hazards that are not accepted.
+pub(super) fn refuse_hazards(table: &RuleTable, accepted: impl Fn(&Hazard) -> bool) -> Result<(), EmitError> {
+    let hazards: Vec<_> = hazard::check(table).into_iter().filter(|hazard| !accepted(hazard)).collect();
+    if hazards.is_empty() { Ok(()) } else { Err(EmitError::Hazards(hazards)) }
+}
+
+/// Refuses algorithms that a version does not have.
+pub(super) fn refuse_unknown(table: &RuleTable, versions: &[Behaviour]) -> Result<(), EmitError> {
+    for (collective, _, _, choice) in choices(table) {
+        for version in versions.iter().filter(|_| !choice.is_builtin()) {
+            registry::algorithm(version.release, collective, choice.algorithm).map_err(EmitError::UnknownAlgorithm)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses numbers that Open MPI would truncate, and bounds on requests where the format has no field for `requests`.
+pub(super) fn refuse_inexpressible(table: &RuleTable, requests: bool) -> Result<(), EmitError> {
+    for (collective, ranks, start, choice) in choices(table) {
+        let within = |what, value, most| {
+            if value <= most { Ok(()) } else { Err(EmitError::TooLarge { collective, ranks, what, value, most }) }
+        };
+        within("communicator size", ranks.first, INT_MAX)?;
+        within("message size", start, LONG_MAX)?;
+        // What else a choice of the builtin says is not written.
+        if choice.is_builtin() {
+            continue;
+        }
+        within("algorithm", choice.algorithm.into(), INT_MAX)?;
+        within("fan-out", choice.faninout.into(), INT_MAX)?;
+        within("segment size", choice.segsize, INT_MAX)?;
+        within("bound on requests", choice.max_requests.into(), INT_MAX)?;
+        if choice.max_requests != 0 && !requests {
+            return Err(EmitError::MaxRequests { collective, ranks, choice });
+        }
+    }
+    Ok(())
+}
+
+/// All choices of a table, each with its communicator sizes and first lookup byte.
+fn choices(table: &RuleTable) -> impl Iterator<Item = (Collective, RankRange, u64, Choice)> {
+    table.collectives().flat_map(|(collective, blocks)| {
+        blocks.iter().flat_map(move |(first, end, sizes)| {
+            let ranks = RankRange { first, end };
+            sizes.iter().map(move |(start, _, choice)| (collective, ranks, start, *choice))
+        })
+    })
+}

@@ -1,0 +1,133 @@
+//! What becomes of a file as a whole, version by version.
+
+use super::code::Code;
+use super::collect::Collector;
+use super::intent::Intent;
+use super::problem::{Fate, Reading, Severity};
+use super::strict::Strict;
+use super::words;
+use crate::behaviour::Behaviour;
+use crate::collective::json_name;
+use crate::file::{Load, Loaded, Rejection, RejectionCause};
+use crate::span::Span;
+use crate::tokens::HEADER;
+
+/// Says what each version does, and reports what is wrong with that. `named` tells whether somebody asked for exactly
+/// these versions.
+pub(super) fn judge(
+    source: &[u8],
+    intent: Intent,
+    loads: &[(Behaviour, Load)],
+    strict: &Strict,
+    named: bool,
+    problems: &mut Collector,
+) -> Vec<Reading> {
+    let readings: Vec<Reading> = loads
+        .iter()
+        .map(|(version, load)| {
+            let fate = match load {
+                Load::Accepted(_) => Fate::Accepted,
+                Load::Rejected(_) => Fate::Rejected,
+                Load::Crashes(_) => Fate::Crashes,
+            };
+            Reading { version: *version, fate }
+        })
+        .collect();
+    let fits = |version: &Behaviour| match intent {
+        Intent::Classic => version.reads_header || !source.starts_with(HEADER),
+        Intent::Json => version.reads_json,
+    };
+    let fitting = readings.iter().any(|reading| fits(&reading.version));
+    let severity = if named || !fitting { Severity::Error } else { Severity::Warning };
+    for (version, load) in loads {
+        if !fits(version) {
+            unread(source, intent, version, load, severity, problems);
+            continue;
+        }
+        match load {
+            Load::Accepted(loaded) => {
+                misread(source, loaded, strict, problems);
+                crashes_verbose(loaded, problems);
+            }
+            Load::Rejected(rejection) => rejected(source, rejection, version, problems),
+            Load::Crashes(crash) => {
+                problems.merge(Code::Crashes, crash.span, 0, &[*version], || crash.cause.to_string());
+            }
+        }
+    }
+    readings
+}
+
+fn unread(
+    source: &[u8],
+    intent: Intent,
+    version: &Behaviour,
+    load: &Load,
+    severity: Severity,
+    problems: &mut Collector,
+) {
+    let accepted = load.accepted().is_some();
+    let fate = if accepted { "accept the numbers in it as rules" } else { "ignore the whole file" };
+    let (code, span, what) = match intent {
+        Intent::Classic => {
+            // With the first digit of its number, where it has one.
+            let end = source.len().min(HEADER.len() + 1);
+            (Code::HeaderUnread, Span::new(0, end), "the version line")
+        }
+        Intent::Json => {
+            let begin = source.iter().position(|byte| matches!(byte, b'{' | b'[')).unwrap_or(0);
+            (Code::JsonUnread, Span::new(begin, begin + 1), "JSON")
+        }
+    };
+    let message = || format!("versions that do not know {what} {fate}");
+    problems.merge(code, span, accepted.into(), &[*version], message).severity = severity;
+}
+
+fn rejected(source: &[u8], rejection: &Rejection, version: &Behaviour, problems: &mut Collector) {
+    let text = rejection.cause.to_string();
+    // The place is said by the span.
+    let cause = match &rejection.cause {
+        RejectionCause::Classic(_) => text.split_once(": ").map_or(&text[..], |(_, cause)| cause),
+        RejectionCause::Json(_) => &text,
+    };
+    // The end of the file is where the last line is.
+    let span = if rejection.span.start >= source.len() {
+        let end = source.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |last| last + 1);
+        Span::new(end.saturating_sub(1), end)
+    } else {
+        rejection.span
+    };
+    problems.merge(Code::Rejected, span, 0, &[*version], || format!("Open MPI ignores the whole file: {cause}"));
+}
+
+/// Reports rules that crash 6.0 when it prints them (run on 6.0.0a1).
+fn crashes_verbose(loaded: &Loaded, problems: &mut Collector) {
+    let untuned = loaded.collectives.iter().filter(|rules| rules.collective.is_none() && !rules.replaced);
+    for rules in untuned.filter(|_| loaded.behaviour.reads_json) {
+        if rules.comm_rules.iter().any(|comm_rule| !comm_rule.rules.is_empty()) {
+            let name = json_name(rules.id);
+            let message = || format!("the rules for {name} crash MPI_Init of 6.0 at coll_tuned_verbose 2 and more");
+            problems.merge(Code::CrashesVerbose, rules.name, 0, &[loaded.behaviour], message);
+        }
+    }
+}
+
+/// Reports a file that is accepted although a number, a count or a line is not what it seems to be.
+fn misread(source: &[u8], loaded: &Loaded, strict: &Strict, problems: &mut Collector) {
+    let Some(first) = strict.garbage.iter().min() else { return };
+    let rules = || loaded.collectives.iter().flat_map(|rules| &rules.comm_rules).flat_map(|comm_rule| &comm_rule.rules);
+    let behind = rules().find(|rule| rule.span.end > first.start);
+    let message = || match behind {
+        Some(rule) => format!(
+            "Open MPI accepts the file and reads a rule of `{}`: from {} bytes on, algorithm {}, fan-out {}, segments \
+             of {}",
+            words::shown(rule.span.of(source)).trim(),
+            rule.min,
+            rule.choice.algorithm,
+            rule.choice.faninout,
+            rule.choice.segsize,
+        ),
+        None => format!("Open MPI accepts the file, and reads {} rules in all before it stops", rules().count()),
+    };
+    problems.merge(Code::Misread, *first, 0, &[loaded.behaviour], message);
+}

@@ -1,0 +1,201 @@
+//! Numbers as Open MPI's `ompi_coll_base_file_getnext_long` finds them: `fscanf("%li")` in a loop.
+
+use crate::span::Span;
+
+/// The line that switches the fifth column of classic files on.
+pub(crate) const HEADER: &[u8] = b"rule-file-version-";
+
+/// A number and its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Number {
+    pub(crate) value: i64,
+    pub(crate) span: Span,
+}
+
+/// The numbers of a text, one after the other.
+pub(crate) struct Tokens<'t> {
+    bytes: &'t [u8],
+    at: usize,
+}
+
+/// What `isspace` takes in the C locale.
+pub(crate) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
+}
+
+impl<'t> Tokens<'t> {
+    pub(crate) fn new(bytes: &'t [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    /// Skips the bytes that pass.
+    fn skip(&mut self, passes: impl Fn(u8) -> bool) {
+        while self.peek().is_some_and(&passes) {
+            self.at += 1;
+        }
+    }
+
+    /// Takes the next byte if it is one of these.
+    fn eat(&mut self, wanted: [u8; 2]) -> Option<u8> {
+        let byte = self.peek().filter(|byte| wanted.contains(byte))?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    /// Skips as much of a literal as the text has next, as `scanf` does, and tells whether that was all of it.
+    pub(crate) fn skip_prefix(&mut self, literal: &[u8]) -> bool {
+        let rest = &self.bytes[self.at..];
+        let common = rest.iter().zip(literal).take_while(|(byte, wanted)| byte == wanted).count();
+        self.at += common;
+        common == literal.len()
+    }
+
+    /// Whether a digit is the next byte that is neither a space nor a tab. Skips those.
+    pub(crate) fn digit_follows(&mut self) -> bool {
+        self.skip(|byte| matches!(byte, b' ' | b'\t'));
+        self.peek().is_some_and(|byte| byte.is_ascii_digit())
+    }
+
+    /// One `fscanf("%d")`: decimal, and cut to a C `int`.
+    pub(crate) fn scan_decimal(&mut self) -> Option<i64> {
+        self.skip(is_space);
+        let sign = self.eat(*b"+-");
+        self.digits(10, sign, None).map(|value| i64::from(value as i32))
+    }
+
+    /// One `fscanf("%li")` without the blanks before it: octal after `0`, hexadecimal after `0x`, saturating.
+    ///
+    /// A sign without digits stays consumed, as `scanf` can push back one character only. So does the `0x` without
+    /// digits, which the C library takes for 0 (glibc 2.36; the standard calls it a failure).
+    fn scan_number(&mut self) -> Option<i64> {
+        let sign = self.eat(*b"+-");
+        if self.peek() != Some(b'0') {
+            return self.digits(10, sign, None);
+        }
+        self.at += 1;
+        let base = if self.eat(*b"xX").is_some() { 16 } else { 8 };
+        self.digits(base, sign, Some(0))
+    }
+
+    /// Digits behind what was read before; none where there is nothing at all.
+    fn digits(&mut self, base: u32, sign: Option<u8>, before: Option<i64>) -> Option<i64> {
+        let mut value = before;
+        while let Some(digit) = self.peek().and_then(|byte| char::from(byte).to_digit(base)) {
+            self.at += 1;
+            // Downwards for negative numbers: their range is larger by one.
+            let digit = if sign == Some(b'-') { -i64::from(digit) } else { i64::from(digit) };
+            value = Some(value.unwrap_or(0).saturating_mul(base.into()).saturating_add(digit));
+        }
+        value
+    }
+}
+
+impl Iterator for Tokens<'_> {
+    type Item = Number;
+
+    fn next(&mut self) -> Option<Number> {
+        loop {
+            self.skip(is_space);
+            let start = self.at;
+            if let Some(value) = self.scan_number() {
+                return Some(Number { value, span: Span::new(start, self.at) });
+            }
+            let skipped = self.peek()?;
+            self.at += 1;
+            if skipped == b'#' {
+                self.skip(|byte| byte != b'\n');
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a C program with the loop of Open MPI printed, compiled with glibc 2.36.
+    const SEEN: [(&str, &[i64]); 36] = [
+        ("100 # 7 8\n9", &[100, 9]),
+        ("7#8", &[7]),
+        ("= , : \r\t\u{feff}1", &[1]),
+        ("x1 alg2", &[1, 2]),
+        ("coll-7", &[-7]),
+        ("+100", &[100]),
+        ("0144", &[100]),
+        ("0800", &[0, 800]),
+        ("08", &[0, 8]),
+        ("0x64 0X1f", &[100, 31]),
+        ("1e3", &[1, 3]),
+        ("1.5", &[1, 5]),
+        ("1K", &[1]),
+        ("99999999999999999999 1", &[i64::MAX, 1]),
+        ("0x7fffffffffffffffff", &[i64::MAX]),
+        ("0777777777777777777777777 1", &[i64::MAX, 1]),
+        ("-99999999999999999999", &[i64::MIN]),
+        ("-9223372036854775808", &[i64::MIN]),
+        ("-0x10", &[-16]),
+        ("0x", &[0]),
+        ("0xg 5", &[0, 5]),
+        ("0x-5", &[0, -5]),
+        ("00x5", &[0, 5]),
+        ("0x0x5", &[0, 5]),
+        ("0x#7\n8", &[0, 8]),
+        ("-0xg 1", &[0, 1]),
+        ("0_1", &[0, 1]),
+        ("--5", &[5]),
+        ("- 5", &[5]),
+        ("++5", &[5]),
+        ("-+5 3", &[5, 3]),
+        ("-#5\n6", &[6]),
+        ("-\n#5\n6", &[6]),
+        ("--#5\n 6", &[6]),
+        ("5 -", &[5]),
+        ("1\x0b2\x0c3\r4\x005", &[1, 2, 3, 4, 5]),
+    ];
+
+    #[test]
+    fn numbers_are_those_that_open_mpi_sees() {
+        for (text, numbers) in SEEN {
+            let found: Vec<_> = Tokens::new(text.as_bytes()).map(|number| number.value).collect();
+            assert_eq!(found, numbers, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_know_their_places() {
+        let text = "# 1\n2 3\r\n\n4# 5\n\t-0x6";
+        let found: Vec<_> = Tokens::new(text.as_bytes()).map(|number| number.span).collect();
+        let places: Vec<_> = found.iter().map(|span| (span.line(text.as_bytes()), span.of(text.as_bytes()))).collect();
+        assert_eq!(places, [(2, &b"2"[..]), (2, b"3"), (4, b"4"), (5, b"-0x6")]);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_skipped() {
+        let found: Vec<_> = Tokens::new(b"\xff1\x80\0 2\xc3#3\n4").map(|number| number.value).collect();
+        assert_eq!(found, [1, 2, 4]);
+    }
+
+    #[test]
+    fn a_header_is_a_literal_scan() {
+        let scan = |text: &'static str| {
+            let mut tokens = Tokens::new(text.as_bytes());
+            let version = if tokens.skip_prefix(b"rule-file-version-") { tokens.scan_decimal() } else { None };
+            (version, tokens.map(|number| number.value).collect::<Vec<_>>())
+        };
+        assert_eq!(scan("rule-file-version-2\n7"), (Some(2), vec![7]));
+        assert_eq!(scan("rule-file-version- \n 2 7"), (Some(2), vec![7]));
+        assert_eq!(scan("rule-file-version-010 7"), (Some(10), vec![7]));
+        assert_eq!(scan("rule-file-version-0x10"), (Some(0), vec![10]));
+        assert_eq!(scan("rule-file-version--5 7"), (Some(-5), vec![7]));
+        assert_eq!(scan("rule-file-version-x 7"), (None, vec![7]));
+        assert_eq!(scan("rule-file-version-4294967298 7"), (Some(2), vec![7]));
+        // The part that fits is gone, and with it the sign.
+        assert_eq!(scan("rule-file-7"), (None, vec![7]));
+        assert_eq!(scan(" rule-file-version-2"), (None, vec![-2]));
+        assert_eq!(scan("rule-version-2"), (None, vec![-2]));
+    }
+}

@@ -1,0 +1,195 @@
+//! About how long a campaign will take: a short job times the builtin at both ends of the sizes, and every candidate is
+//! taken to need as much.
+
+use std::collections::BTreeMap;
+
+use collrules_record::plan::Schedule;
+use collrules_record::{Candidate, Cell, Plan, Ranks, Seconds};
+use collrules_rules::Collective;
+
+use crate::backend::Backend;
+use crate::error::RunnerError;
+use crate::launch::{LaunchCell, LaunchPlan};
+use crate::separate::{self, Start};
+use crate::wire::Event;
+
+/// Visits to each cell of the short job: the first call is not like the others.
+const VISITS: u32 = 2;
+
+/// Seconds after which it begins no further cell.
+const LIMIT: f64 = 30.0;
+
+/// How long a campaign is expected to take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forecast {
+    /// All launches with their starts.
+    pub measuring: Seconds,
+    /// What they would take without a budget.
+    pub unbounded: Seconds,
+    /// Cells that were timed for this.
+    pub timed: usize,
+    /// Cells of which nothing is known, and which are left out: the short job ended before it came to any of the same
+    /// collective and communicator size, or the builtin failed there.
+    pub unknown: usize,
+}
+
+/// What a candidate of a cell is taken to cost, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Cost {
+    /// Making its communicator and checking it.
+    check: f64,
+    /// A call and what belongs to it.
+    turn: f64,
+}
+
+/// Times the builtin in a few cells and foresees the campaign.
+pub fn forecast(backend: &mut dyn Backend, plan: &Plan) -> Result<Forecast, RunnerError> {
+    let short = short_job(plan);
+    let (mut setup, mut found) = (None, BTreeMap::<usize, Cost>::new());
+    backend.measure(&short, &mut |event| {
+        match event {
+            Event::Opened { cell, seconds, at } => {
+                setup.get_or_insert(at - seconds);
+                found.entry(cell).or_default().check = seconds;
+            }
+            // The last visit stays.
+            Event::Visited { cell, rounds, seconds, .. } if !rounds.is_empty() => {
+                found.entry(cell).or_default().turn = seconds / (rounds.len() as f64 + 1.0);
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    found.retain(|_, cost| cost.turn > 0.0);
+    let timed: Vec<(Cell, Cost)> = found.into_iter().map(|(at, cost)| (short.cells[at].cell, cost)).collect();
+
+    let Schedule { min_rounds, warmup_rounds, rounds_per_visit, budget, startup, .. } = plan.schedule;
+    // One untimed round goes with every visit.
+    let rounds = f64::from(warmup_rounds + min_rounds + min_rounds.div_ceil(rounds_per_visit.max(1)));
+    let (mut first, mut all, mut unknown) = (0.0, 0.0, 0);
+    for planned in &plan.cells {
+        let Some(cost) = cost_in(&timed, planned.cell) else {
+            unknown += 1;
+            continue;
+        };
+        let apart = plan.separate.collectives.contains(&planned.cell.collective);
+        let times = f64::from(if apart { plan.separate.series } else { plan.launches });
+        let turns = times * planned.candidates.len() as f64;
+        first += turns * (cost.check + cost.turn);
+        all += turns * (cost.check + rounds * cost.turn);
+    }
+    let starts = separate::starts(plan);
+    let starting = starts.len() as f64 * (startup.0 + setup.unwrap_or_default().max(0.0));
+    let alone = starts.iter().filter(|start| matches!(start, Start::Alone { .. })).count() as f64 * startup.0;
+    // Every cell gets one visit, whatever the budget, and launches with one candidate start on top of it.
+    let within = |whole: Seconds| (starting + first).max(whole.0 + alone);
+    let unbounded = starting + all;
+    let measuring = plan.budget().filter(|_| budget.is_some()).map_or(unbounded, |whole| unbounded.min(within(whole)));
+    Ok(Forecast { measuring: Seconds(measuring), unbounded: Seconds(unbounded), timed: timed.len(), unknown })
+}
+
+/// The builtin at the smallest and the largest message of every collective and communicator size.
+fn short_job(plan: &Plan) -> LaunchPlan {
+    let mut ends: BTreeMap<(Collective, Ranks), (Cell, Cell)> = BTreeMap::new();
+    for cell in plan.cells.iter().map(|planned| planned.cell) {
+        let (first, last) = ends.entry((cell.collective, cell.ranks)).or_insert((cell, cell));
+        (*first, *last) = ((*first).min(cell), (*last).max(cell));
+    }
+    let mut cells: Vec<Cell> = ends.into_values().flat_map(|(first, last)| [first, last]).collect();
+    cells.dedup();
+    let schedule = Schedule {
+        warmup_rounds: 1,
+        min_rounds: 0,
+        max_rounds: VISITS * plan.schedule.rounds_per_visit,
+        precision: 0.0,
+        budget: None,
+        limit: Some(Seconds(LIMIT)),
+        ..plan.schedule
+    };
+    let cells = cells.into_iter().map(|cell| LaunchCell::new(cell, vec![Candidate::Builtin])).collect();
+    LaunchPlan { ranks: plan.ranks, placement: plan.placement.clone(), ..LaunchPlan::new(cells, schedule, plan.seed) }
+}
+
+/// The cost in a cell: on the straight line, over bytes, cost_in the ends that were timed.
+fn cost_in(timed: &[(Cell, Cost)], cell: Cell) -> Option<Cost> {
+    let alike = |(known, _): &&(Cell, Cost)| (known.collective, known.ranks) == (cell.collective, cell.ranks);
+    let mut ends = timed.iter().filter(alike);
+    let smallest = ends.next()?;
+    let ((low, first), (high, last)) = (smallest, ends.next_back().unwrap_or(smallest));
+    let width = (high.bytes.0 - low.bytes.0).max(1) as f64;
+    let share = cell.bytes.0.saturating_sub(low.bytes.0) as f64 / width;
+    let on_line = |from: f64, to: f64| (from + share * (to - from)).max(0.0);
+    Some(Cost { check: on_line(first.check, last.check), turn: on_line(first.turn, last.turn) })
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::Bytes;
+    use collrules_record::plan::Repetition;
+    use collrules_rules::Release;
+
+    use super::*;
+    use crate::grid::Grid;
+    use crate::schedule::history::History;
+    use crate::simulate::{Scenario, Simulation};
+    use crate::wire::Event;
+
+    fn plan(cluster: &mut Simulation, budget: Option<f64>) -> Plan {
+        let grid = Grid {
+            collectives: vec![Collective::Barrier, Collective::Bcast, Collective::Scatter],
+            ranks: vec![Ranks(2), Ranks(8)],
+            ..Grid::default()
+        };
+        let schedule = Schedule { budget: budget.map(Seconds), ..Schedule::default() };
+        grid.plan(&cluster.survey().expect("simulated"), 2, schedule, 3).expect("a grid")
+    }
+
+    /// The clock of the simulation tells what a campaign takes there.
+    fn reality(cluster: &mut Simulation, plan: &Plan) -> f64 {
+        let mut history = History::new(plan);
+        let mut total = 0.0;
+        for number in 0..plan.launches {
+            let launch = history.next(number, Seconds(total), false, |_, _| true).expect("there is one");
+            let mut last = 0.0;
+            cluster
+                .measure(&launch, &mut |event| {
+                    if let Event::Visited { at, .. } | Event::Opened { at, .. } = event {
+                        last = at;
+                    }
+                    history.watch(&event);
+                    let repetition = Repetition::Launch(number);
+                    let of = crate::campaign::Launch { number, repetition, planned: number, plan: &launch };
+                    history.see(&crate::campaign::rows::of(&of, &event));
+                    Ok(())
+                })
+                .expect("there is one");
+            history.close(number);
+            total += last;
+        }
+        total
+    }
+
+    #[test]
+    fn a_simulated_campaign_takes_what_was_foreseen() {
+        let mut cluster = Simulation::new(Scenario::Stale, Release::V5_0, 8);
+        for budget in [None, Some(3.0), Some(1e4)] {
+            let plan = plan(&mut cluster, budget);
+            let forecast = forecast(&mut cluster, &plan).expect("there is one");
+            let real = reality(&mut cluster, &plan);
+            let ratio = forecast.measuring.0 / real;
+            assert!((0.5..2.0).contains(&ratio), "{budget:?}: {forecast:?}, and it took {real} s");
+            assert!(forecast.timed < plan.cells.len() / 3 && forecast.unknown == 0, "{forecast:?}");
+        }
+    }
+
+    #[test]
+    fn costs_lie_on_the_line_between_the_ends() {
+        let cell = |bytes| Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) };
+        let cost = |turn| Cost { check: 2.0 * turn, turn };
+        let timed = [(cell(100), cost(1.0)), (cell(300), cost(3.0))];
+        let turn = |bytes| cost_in(&timed, cell(bytes)).map(|cost| cost.turn);
+        assert_eq!([100, 200, 300].map(turn), [Some(1.0), Some(2.0), Some(3.0)]);
+        assert_eq!(cost_in(&timed[..1], cell(500)), Some(cost(1.0)));
+        assert_eq!(cost_in(&timed, Cell { ranks: Ranks(2), ..cell(200) }), None);
+    }
+}

@@ -1,0 +1,93 @@
+//! What one start of the job measures. Controller and worker hand it to each other; it is stored nowhere.
+
+use std::collections::BTreeMap;
+
+use collrules_record::plan::{CellPlan, DeployWay, Schedule};
+use collrules_record::{Candidate, Cell, Placement, Ranks};
+use serde::{Deserialize, Serialize};
+
+/// The plan of a launch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaunchPlan {
+    /// The cells with their candidates; events refer to both by their index.
+    pub cells: Vec<LaunchCell>,
+    /// The number of ranks of the job: those of the largest communicator, or more.
+    pub ranks: Ranks,
+    /// How samples are spread over the launch and when they end.
+    pub schedule: Schedule,
+    /// Seed of every random order of this launch.
+    pub seed: u64,
+    /// How calls come to be carried out by their candidates.
+    pub kind: LaunchKind,
+    /// Where the ranks of each communicator are, and which component serves them.
+    pub placement: Placement,
+}
+
+/// A cell of a launch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaunchCell {
+    /// The cell.
+    pub cell: Cell,
+    /// The candidates to time; the builtin first, unless the launch has a single candidate.
+    pub candidates: Vec<Candidate>,
+    /// How much of the launch's time the cell is worth.
+    pub effort: Effort,
+}
+
+/// How much of a launch's time a cell is worth, after what earlier launches said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// One visit: it is decided, and a launch that says otherwise would be seen.
+    Least,
+    /// A visit in every pass.
+    #[default]
+    Normal,
+    /// Two visits in every pass: its launches disagree.
+    More,
+}
+
+/// How calls come to be carried out by their candidates.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaunchKind {
+    /// All candidates are in the job: the worker switches between them.
+    Together,
+    /// One candidate is: the job loads a file with its one rule, or none for the builtin, and the worker switches nothing.
+    Alone(Candidate),
+    /// The job is started as users start theirs, with a rules file in force or without.
+    Deployed {
+        /// How the settings reach Open MPI.
+        way: DeployWay,
+        /// The settings that put the file in force.
+        settings: BTreeMap<String, String>,
+        /// Whether this launch has them.
+        in_force: bool,
+    },
+}
+
+impl LaunchPlan {
+    /// A launch with these cells together, which nobody looked up components for.
+    pub fn new(cells: Vec<LaunchCell>, schedule: Schedule, seed: u64) -> Self {
+        let ranks = cells.iter().map(|planned| planned.cell.ranks).max().unwrap_or_default();
+        Self { cells, ranks, schedule, seed, kind: LaunchKind::Together, placement: Placement::default() }
+    }
+
+    /// Whether the job has a single candidate, so that nothing in it can be compared with anything.
+    pub fn has_one_candidate(&self) -> bool {
+        self.kind != LaunchKind::Together
+    }
+}
+
+impl LaunchCell {
+    /// A cell with these candidates, as much worth as others.
+    pub fn new(cell: Cell, candidates: Vec<Candidate>) -> Self {
+        Self { cell, candidates, effort: Effort::default() }
+    }
+}
+
+impl From<&CellPlan> for LaunchCell {
+    fn from(planned: &CellPlan) -> Self {
+        Self::new(planned.cell, planned.candidates.clone())
+    }
+}

@@ -1,0 +1,143 @@
+//! A campaign on paper: the real scheduler over times drawn from given costs, on a clock that only they move.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use collrules_record::plan::{Plan, Repetition};
+use collrules_record::sample::Row;
+use collrules_record::{Candidate, Cell, Seconds};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
+
+use crate::campaign::{self, Launch};
+use crate::engine::{self, Executor, Opened};
+use crate::launch::LaunchPlan;
+use crate::schedule::Visit;
+use crate::schedule::history::History;
+use crate::wire::RankTimes;
+
+/// What a cell costs, in seconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct CellCost {
+    /// A call of each candidate.
+    pub(super) calls: BTreeMap<Candidate, f64>,
+    /// Making and checking a candidate.
+    pub(super) check: f64,
+    /// What a turn takes beside the call.
+    pub(super) turn: f64,
+    /// How calls vary.
+    pub(super) noise: Noise,
+}
+
+/// Standard deviations of the logarithms of factors on a time, each drawn anew for what it is named after.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Noise {
+    /// A candidate in a cell, for a launch.
+    pub(super) launch: f64,
+    /// A candidate, for a visit.
+    pub(super) visit: f64,
+    /// All candidates together, for a round.
+    pub(super) round: f64,
+    /// A single call.
+    pub(super) call: f64,
+    /// The share of calls that take several times as long: 2 to 10 times.
+    pub(super) outliers: f64,
+}
+
+/// What came of a rehearsal.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rehearsal {
+    /// The seconds of each launch, without its start.
+    pub(super) launches: Vec<f64>,
+    /// Every row that the campaign would have written.
+    pub(super) rows: Vec<Row>,
+}
+
+/// Plays a campaign whose launches take `setup` seconds before their first cell.
+pub(super) fn rehearse(plan: &Plan, costs: &BTreeMap<Cell, CellCost>, setup: f64, seed: u64) -> Rehearsal {
+    let mut history = History::new(plan);
+    let mut rehearsal = Rehearsal::default();
+    for number in 0..plan.launches {
+        // Starting takes what the plan expects it to take.
+        let elapsed = rehearsal.launches.iter().map(|seconds| seconds + plan.schedule.startup.0).sum();
+        let Some(plan) = history.next(number, Seconds(elapsed), false, |_, _| true) else { break };
+        let launch = Launch { number, repetition: Repetition::Launch(number), planned: number, plan: &plan };
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(u64::from(number));
+        let mut player = Player { plan: &plan, costs, rng, clock: setup, launch: BTreeMap::new() };
+        let Ok(()) = engine::run(&plan, &mut player, &mut |event| {
+            let rows = campaign::rows::of(&launch, &event);
+            history.see(&rows);
+            history.watch(&event);
+            rehearsal.rows.extend(rows);
+        });
+        rehearsal.launches.push(player.clock);
+        rehearsal.rows.extend(history.close(number).into_iter().map(Row::Ended));
+    }
+    rehearsal
+}
+
+struct Player<'a> {
+    plan: &'a LaunchPlan,
+    costs: &'a BTreeMap<Cell, CellCost>,
+    rng: ChaCha8Rng,
+    clock: f64,
+    /// The factors that stay through the launch.
+    launch: BTreeMap<(usize, usize), f64>,
+}
+
+impl Player<'_> {
+    fn factor(&mut self, deviation: f64) -> f64 {
+        if deviation > 0.0 { (deviation * self.rng.sample::<f64, _>(StandardNormal)).exp() } else { 1.0 }
+    }
+
+    fn call(&mut self, noise: Noise) -> f64 {
+        let factor = self.factor(noise.call);
+        let slow = noise.outliers > 0.0 && self.rng.random::<f64>() < noise.outliers;
+        if slow { factor * (2.0 + 8.0 * self.rng.random::<f64>()) } else { factor }
+    }
+}
+
+impl Executor for Player<'_> {
+    type Error = Infallible;
+
+    fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<Opened, Infallible> {
+        let planned = &self.plan.cells[cell];
+        (0..planned.candidates.len()).for_each(checking);
+        let cost = self.costs.get(&planned.cell);
+        let calls: f64 = cost.map_or(0.0, |cost| cost.calls.values().map(|call| call + cost.turn).sum());
+        self.clock += cost.map_or(0.0, |cost| cost.check * planned.candidates.len() as f64);
+        Ok(Opened { failed: Vec::new(), round_cost: calls })
+    }
+
+    fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, Infallible> {
+        let planned = &self.plan.cells[visit.cell];
+        let Some(cost) = self.costs.get(&planned.cell) else { return Ok(Vec::new()) };
+        let mut base = Vec::with_capacity(visit.candidates.len());
+        for place in &visit.candidates {
+            let known = self.launch.get(&(visit.cell, *place)).copied();
+            let launch = known.unwrap_or_else(|| {
+                let drawn = self.factor(cost.noise.launch);
+                self.launch.insert((visit.cell, *place), drawn);
+                drawn
+            });
+            let call = cost.calls.get(&planned.candidates[*place]).copied().unwrap_or_default();
+            base.push(call * launch * self.factor(cost.noise.visit));
+        }
+        let mut rounds = Vec::with_capacity(visit.rounds as usize);
+        for round in 0..visit.warmup + visit.rounds {
+            let common = self.factor(cost.noise.round);
+            let times: Vec<f64> = base.iter().map(|base| base * common * self.call(cost.noise)).collect();
+            self.clock += times.iter().map(|time| time + cost.turn).sum::<f64>();
+            if round >= visit.warmup {
+                rounds.push(times.into_iter().map(|time| [time; 3]).collect());
+            }
+        }
+        Ok(rounds)
+    }
+
+    fn elapsed(&self) -> f64 {
+        self.clock
+    }
+}

@@ -1,0 +1,208 @@
+//! What neighbouring sizes say about a gain that was measured.
+//!
+//! A gain that was looked for is partly luck. The same candidate's gains at neighbouring sizes were not looked for, and
+//! show how much of it is. What a whole sweep of message sizes in one job shares, such as where its ranks were placed,
+//! shows along communicator sizes only, which were other jobs; so these are asked first, and message sizes only where
+//! there is no other communicator size.
+
+use std::collections::BTreeMap;
+
+use collrules_record::estimate::median;
+use collrules_record::findings::Statistic;
+use collrules_record::{Candidate, Cell};
+
+use crate::evidence::Evidence;
+
+/// Of an average the most that luck can explain after one launch, as a natural logarithm. Larger surprises are real, such
+/// as a switch of protocol. Fitted to two clusters (METHODOLOGY, Single values).
+const LARGEST_LUCK: f64 = 0.14;
+
+/// Of samples the most that luck can explain, in standard errors.
+const LARGEST_ERROR: f64 = 2.0;
+
+/// A median distance from the median over the standard deviation, where values are normal.
+const NORMAL_DISTANCE: f64 = 0.674_489_750_196_081_7;
+
+/// What is believed of a candidate after its neighbours had a say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Belief {
+    /// The gain to expect, builtin time over candidate time: what a user will see, not the luckiest value.
+    pub(crate) expected: f64,
+    /// The smaller one of the gain itself and of its mean with what its neighbours have, which is what single values are
+    /// judged by: neighbours may forbid, but not persuade.
+    pub(crate) cautious: f64,
+}
+
+/// A log gain and where it was measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Site {
+    pub(crate) cell: Cell,
+    pub(crate) candidate: Candidate,
+    pub(crate) log_gain: f64,
+}
+
+/// Along what neighbours are looked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Along {
+    /// Communicator sizes, at the same message size.
+    Ranks,
+    /// Message sizes, on the same communicator size.
+    Bytes,
+}
+
+/// For each site the mean log gain of the same candidate at the next smaller and the next larger size, or of the one that
+/// there is; nothing where there is none.
+pub(crate) fn around(sites: &[Site], along: Along) -> Vec<Option<f64>> {
+    let key = |site: &Site| {
+        let (ranks, bytes) = (u64::from(site.cell.ranks.0), site.cell.bytes.0);
+        let (row, size) = match along {
+            Along::Ranks => (bytes, ranks),
+            Along::Bytes => (ranks, bytes),
+        };
+        ((site.cell.collective, site.candidate, row), size)
+    };
+    let mut order: Vec<usize> = (0..sites.len()).collect();
+    order.sort_unstable_by_key(|place| key(&sites[*place]));
+    let mut means = vec![None; sites.len()];
+    for row in order.chunk_by(|a, b| key(&sites[*a]).0 == key(&sites[*b]).0) {
+        for (at, place) in row.iter().enumerate() {
+            let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| row.get(at));
+            let gains: Vec<f64> = beside.map(|place| sites[*place].log_gain).collect();
+            means[*place] = (!gains.is_empty()).then(|| gains.iter().sum::<f64>() / gains.len() as f64);
+        }
+    }
+    means
+}
+
+/// Beliefs in the order of the evidence; none where there is no gain. Cells are ordered by collective.
+pub(crate) fn beliefs(cells: &[Cell], evidence: &[Vec<Evidence>], statistic: Statistic) -> Vec<Vec<Option<Belief>>> {
+    let mut beliefs: Vec<Vec<Option<Belief>>> = evidence.iter().map(|points| vec![None; points.len()]).collect();
+    let (mut sites, mut points) = (Vec::new(), Vec::new());
+    for (cell, (at, own)) in cells.iter().zip(evidence).enumerate() {
+        for (place, evidence) in own.iter().enumerate().filter(|(_, own)| own.candidate != Candidate::Builtin) {
+            let Some(gain) = evidence.gain else { continue };
+            sites.push(Site { cell: *at, candidate: evidence.candidate, log_gain: gain.point.ln() });
+            points.push((cell, place, evidence));
+        }
+    }
+    let by_bytes = around(&sites, Along::Bytes);
+    let near: Vec<Option<f64>> =
+        around(&sites, Along::Ranks).into_iter().zip(by_bytes).map(|(ranks, bytes)| ranks.or(bytes)).collect();
+    let luck: Vec<f64> = if statistic.is_summary() {
+        let launches = points.iter().map(|(.., evidence)| evidence.basis.launches.len());
+        sites.iter().zip(&near).zip(launches).map(|((site, near), launches)| luck(site, *near, launches)).collect()
+    } else {
+        let errors: Vec<f64> = points.iter().map(|(.., evidence)| evidence.basis.deviation).collect();
+        luck_of_samples(&sites, &near, &errors)
+    };
+    for (((cell, place, _), site), (near, luck)) in points.into_iter().zip(&sites).zip(near.iter().zip(luck)) {
+        beliefs[cell][place] = Some(Belief {
+            expected: (site.log_gain - luck).exp(),
+            cautious: (site.log_gain - surprise(site, *near) / 2.0).exp(),
+        });
+    }
+    beliefs
+}
+
+/// By how much a log gain exceeds what its neighbours have.
+fn surprise(site: &Site, near: Option<f64>) -> f64 {
+    near.map_or(0.0, |near| (site.log_gain - near).max(0.0))
+}
+
+/// How much of an average's log gain is luck: neighbours count as one launch more, and the limit is shared by launches.
+fn luck(site: &Site, near: Option<f64>, launches: usize) -> f64 {
+    let launches = launches.max(1) as f64;
+    (surprise(site, near) / (launches + 1.0)).min(LARGEST_LUCK / launches)
+}
+
+/// How much of log gains with known standard errors is luck, each collective by itself.
+///
+/// True gains are taken to be normal about a line through what neighbours have, which counts for as much as it foretells
+/// (empirical Bayes: Efron and Morris, *Journal of the American Statistical Association* 70, 1975). No value is moved by
+/// more than two standard errors, so that a gain that stands out stays (limited translation: the same, 67, 1972).
+fn luck_of_samples(sites: &[Site], near: &[Option<f64>], errors: &[f64]) -> Vec<f64> {
+    // An error that came out small by chance would make a gain look certain: candidates of a cell share theirs.
+    let mut of_cell: BTreeMap<Cell, Vec<f64>> = BTreeMap::new();
+    for (site, error) in sites.iter().zip(errors) {
+        of_cell.entry(site.cell).or_default().push(*error);
+    }
+    let usual: BTreeMap<Cell, f64> =
+        of_cell.into_iter().filter_map(|(cell, mut errors)| Some((cell, median(&mut errors)?))).collect();
+    let errors: Vec<f64> = sites.iter().map(|site| usual.get(&site.cell).copied().unwrap_or_default()).collect();
+    let mut luck = Vec::with_capacity(sites.len());
+    for own in sites.chunk_by(|a, b| a.cell.collective == b.cell.collective) {
+        let (near, errors) = (&near[luck.len()..][..own.len()], &errors[luck.len()..][..own.len()]);
+        let surprises = beside_the_line(own, near);
+        let mut distances: Vec<f64> = surprises.iter().map(|surprise| surprise.abs()).collect();
+        let spread = median(&mut distances).unwrap_or_default() / NORMAL_DISTANCE;
+        let noise = median(&mut errors.to_vec()).unwrap_or_default();
+        let real = (spread.powi(2) - noise.powi(2)).max(0.0);
+        luck.extend(surprises.iter().zip(errors).map(|(surprise, error)| {
+            let (share, limit) = (error.powi(2) / (real + error.powi(2)).max(f64::MIN_POSITIVE), LARGEST_ERROR * error);
+            (share * surprise).clamp(-limit, limit)
+        }));
+    }
+    luck
+}
+
+/// The distance of each log gain from the line through the neighbours' that fits best, about the median of all.
+fn beside_the_line(sites: &[Site], near: &[Option<f64>]) -> Vec<f64> {
+    let mut values: Vec<f64> = sites.iter().map(|site| site.log_gain).collect();
+    let middle = median(&mut values).unwrap_or_default();
+    let (mut joint, mut squares) = (0.0, 0.0);
+    for (site, near) in sites.iter().zip(near) {
+        let foretold = near.map_or(0.0, |near| near - middle);
+        joint += foretold * (site.log_gain - middle);
+        squares += foretold * foretold;
+    }
+    let slope = if squares > 0.0 { (joint / squares).clamp(0.0, 1.0) } else { 0.0 };
+    let centre = |near: &Option<f64>| middle + near.map_or(0.0, |near| slope * (near - middle));
+    sites.iter().zip(near).map(|(site, near)| site.log_gain - centre(near)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::{Bytes, Ranks};
+    use collrules_rules::{Choice, Collective};
+
+    use super::*;
+
+    fn site(id: u32, ranks: u32, bytes: u64, log_gain: f64) -> Site {
+        let cell = Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(bytes) };
+        Site { cell, candidate: Candidate::of(Choice::plain(id)), log_gain }
+    }
+
+    #[test]
+    fn neighbours_are_the_nearest_sizes_of_the_same_candidate() {
+        let sites =
+            [site(1, 16, 8, 4.0), site(1, 2, 8, 1.0), site(1, 4, 8, 2.0), site(2, 4, 8, 9.0), site(1, 4, 16, 7.0)];
+        assert_eq!(around(&sites, Along::Ranks), [Some(2.0), Some(2.0), Some(2.5), None, None]);
+        assert_eq!(around(&sites, Along::Bytes), [None, None, Some(7.0), None, Some(2.0)]);
+    }
+
+    #[test]
+    fn luck_is_a_share_of_the_surprise_within_limits() {
+        let own = site(1, 4, 8, 0.3);
+        assert_eq!(luck(&own, None, 1), 0.0);
+        assert_eq!(luck(&own, Some(0.5), 1), 0.0, "neighbours do not persuade");
+        assert!((luck(&own, Some(0.2), 1) - 0.05).abs() < 1e-12);
+        assert!((luck(&own, Some(0.15), 2) - 0.05).abs() < 1e-12);
+        assert_eq!((luck(&own, Some(-1.0), 1), luck(&own, Some(-1.0), 2)), (0.14, 0.07));
+    }
+
+    /// 200 values of deviation 0.05 that are noise of that deviation, one that stands out, and the same without noise.
+    #[test]
+    fn small_surprises_of_samples_are_luck_and_large_ones_are_real() {
+        let value = |k: u32| 0.05 * 2f64.sqrt() * f64::from(k * k).sin();
+        let mut sites: Vec<Site> = (1..=200).map(|k| site(k, 4, 8, value(k))).collect();
+        sites.push(site(1000, 4, 8, 1.0));
+        let near = vec![None; sites.len()];
+        let luck = luck_of_samples(&sites, &near, &vec![0.05; sites.len()]);
+        let left =
+            sites.iter().zip(&luck).take(200).map(|(site, luck)| (site.log_gain - luck).abs()).fold(0.0, f64::max);
+        assert!(left < 0.05, "{left}");
+        assert_eq!(luck[200], 0.1);
+        assert!(luck_of_samples(&sites, &near, &vec![0.0; sites.len()]).iter().all(|luck| *luck == 0.0));
+        assert!(luck_of_samples(&[], &[], &[]).is_empty());
+    }
+}

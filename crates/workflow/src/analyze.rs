@@ -1,0 +1,206 @@
+//! Samples or a table to findings: what `collrules analyze` and the end of `tune` decide.
+
+use std::path::Path;
+
+use collrules_import::{self as import, Format, Importer};
+use collrules_record::findings::{Criteria, Findings};
+use collrules_record::rundir::RunDir;
+use collrules_record::units::Seconds;
+use collrules_record::validation::GivenBack;
+use collrules_record::{Manifest, Policy};
+use collrules_rules::Release;
+use collrules_runner::grid::known_release;
+use collrules_tuner::Observations;
+
+use crate::error::WorkflowError;
+use crate::publish;
+use crate::session::Session;
+use crate::start::Pins;
+use crate::{clock, remarks, served};
+
+/// What there is to decide on.
+pub struct Source {
+    /// The timings.
+    pub observations: Observations,
+    /// The release whose algorithms they are of.
+    pub release: Release,
+    /// The step of the clock they were read off; 0 where it is unknown.
+    pub clock_step: Seconds,
+    origin: Origin,
+    name: String,
+}
+
+/// Where timings come from.
+enum Origin {
+    /// We measured them.
+    Run { run: RunDir, manifest: Box<Manifest> },
+    /// Others did; with what is wrong with their numbers, and what else is to be said of them.
+    Others { found: Vec<import::Finding>, remarks: Vec<String> },
+}
+
+/// Findings, with the settings that their rules need.
+pub struct Decided {
+    /// The findings.
+    pub findings: Findings,
+    /// Settings beside the two that switch the rules on.
+    pub pins: Pins,
+}
+
+impl Source {
+    /// A run directory, measured or imported.
+    pub fn of_run(path: &Path, session: &mut Session<'_>) -> Result<(Self, RunDir), WorkflowError> {
+        let run = RunDir::open(path)?;
+        let name = run.path().display().to_string();
+        if let Some((manifest, report)) = import::open(&run)? {
+            let observations = Observations::from_samples_of(&run.samples()?.text, manifest.statistic)
+                .map_err(WorkflowError::analysis(&name))?;
+            let origin = Origin::Others { found: report.findings, remarks: Vec::new() };
+            let source = Self { observations, release: manifest.release, clock_step: Seconds(0.0), origin, name };
+            return Ok((source, run));
+        }
+        let manifest = run.manifest()?;
+        publish::refuse_comparison(&run, &manifest)?;
+        let source = Self {
+            observations: observations(&run, manifest.plan.launches, session)?,
+            release: known_release(&manifest.survey)?,
+            clock_step: manifest.survey.clock_step,
+            origin: Origin::Run { run: run.clone(), manifest: Box::new(manifest) },
+            name,
+        };
+        Ok((source, run))
+    }
+
+    /// A timing table, whose algorithms are those of this release.
+    pub fn of_table(path: &Path, release: Release, session: &mut Session<'_>) -> Result<Self, WorkflowError> {
+        let bytes = import::read_file(path).map_err(|cause| WorkflowError::open(path, cause))?;
+        if let Some(format @ (Format::Osu | Format::Imb | Format::Reprompi | Format::Detail | Format::Best)) =
+            Importer::format(&bytes)
+        {
+            return Err(WorkflowError::Input(format!(
+                "{} is {format}, not a table: `collrules import` makes a run directory of it to analyze",
+                path.display(),
+            )));
+        }
+        let unusable = |cause| WorkflowError::Input(format!("{}: {cause}", path.display()));
+        let table = import::timing_table(&*bytes, release).map_err(unusable)?;
+        for problem in &table.problems {
+            session.say(&format!("{}: {problem}; left out", path.display()));
+        }
+        let name =
+            path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+        let mut remarks = Vec::new();
+        if !table.problems.is_empty() {
+            remarks.push(format!("{} rows of the table were left out.", table.problems.len()));
+        }
+        Ok(Self {
+            observations: Observations::from_timings(&table.timings).map_err(WorkflowError::analysis(&name))?,
+            release,
+            clock_step: Seconds(0.0),
+            origin: Origin::Others { found: import::suspicions(&name, &bytes, release), remarks },
+            name,
+        })
+    }
+
+    /// The manifest, if we measured.
+    pub fn manifest(&self) -> Option<&Manifest> {
+        match &self.origin {
+            Origin::Run { manifest, .. } => Some(manifest),
+            Origin::Others { .. } => None,
+        }
+    }
+
+    /// Decides. What a validation of a run gave back to the builtin stays there.
+    pub fn decide(&self, criteria: Criteria, policy: Policy) -> Result<Decided, WorkflowError> {
+        match &self.origin {
+            Origin::Run { run, manifest } => {
+                let given_back = run.validation()?.map(|validation| validation.given_back).unwrap_or_default();
+                let findings = decide(run, manifest, &self.observations, criteria, policy, &given_back)?;
+                Ok(Decided { pins: served::pins(&manifest.pins, &findings), findings })
+            }
+            Origin::Others { found, remarks } => {
+                let criteria = Criteria { clock_step: self.clock_step, ..criteria };
+                let mut findings =
+                    collrules_tuner::analyze_under(&self.observations, self.release, criteria, policy, &self.name)
+                        .map_err(WorkflowError::analysis(&self.name))?;
+                findings.doubted = import::doubted(found);
+                findings.remarks.extend(remarks.iter().cloned());
+                findings.remarks.extend(import::remarks(found));
+                findings.remarks.extend(remarks::of_rules(&findings));
+                Ok(Decided { findings, pins: Pins::new() })
+            }
+        }
+    }
+}
+
+/// Decides on what a run directory holds. What a validation of the run gave back to the builtin stays there.
+pub(crate) fn of_run(
+    run: &RunDir,
+    manifest: &Manifest,
+    criteria: Criteria,
+    policy: Policy,
+    session: &mut Session<'_>,
+) -> Result<Findings, WorkflowError> {
+    let given_back = run.validation()?.map(|validation| validation.given_back).unwrap_or_default();
+    giving_back(run, manifest, criteria, policy, &given_back, session)
+}
+
+/// The same with this left to the builtin.
+pub(crate) fn giving_back(
+    run: &RunDir,
+    manifest: &Manifest,
+    criteria: Criteria,
+    policy: Policy,
+    given_back: &[GivenBack],
+    session: &mut Session<'_>,
+) -> Result<Findings, WorkflowError> {
+    let observations = observations(run, manifest.plan.launches, session)?;
+    decide(run, manifest, &observations, criteria, policy, given_back)
+}
+
+fn decide(
+    run: &RunDir,
+    manifest: &Manifest,
+    observations: &Observations,
+    criteria: Criteria,
+    policy: Policy,
+    given_back: &[GivenBack],
+) -> Result<Findings, WorkflowError> {
+    let name = run.path().display().to_string();
+    let criteria = Criteria { clock_step: manifest.survey.clock_step, ..criteria };
+    let release = known_release(&manifest.survey)?;
+    let (mut findings, freed) = collrules_tuner::analyze_among(
+        observations,
+        &manifest.plan.placement,
+        release,
+        criteria,
+        policy,
+        given_back,
+        &name,
+    )
+    .map_err(WorkflowError::analysis(&name))?;
+    findings.pins = served::needed(&findings, &freed);
+    findings.simulated = manifest.backend == "simulation";
+    let missing = manifest.plan.cells.iter().filter(|planned| !findings.cells.iter().any(|c| c.cell == planned.cell));
+    let missing = missing.count();
+    if missing > 0 {
+        findings.remarks.push(format!(
+            "Measuring ended early: {missing} of {} planned cells have no timings, and keep the builtin.",
+            manifest.plan.cells.len(),
+        ));
+    }
+    findings.remarks.extend(remarks::of_validation(given_back));
+    findings.remarks.extend(remarks::of_rules(&findings));
+    findings.remarks.extend(remarks::of_run(manifest));
+    findings.remarks.extend(clock::under_resolution(&findings));
+    findings.remarks.extend(clock::of_clock(&run.clock()?));
+    Ok(findings)
+}
+
+fn observations(run: &RunDir, launches: u32, session: &mut Session<'_>) -> Result<Observations, WorkflowError> {
+    let samples = run.samples()?;
+    if samples.torn {
+        session.say("the last line of the samples is incomplete and left out");
+    }
+    let read = Observations::from_samples(&samples.text).map_err(WorkflowError::analysis(run.path().display()))?;
+    Ok(read.expecting(launches))
+}

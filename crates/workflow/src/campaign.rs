@@ -1,0 +1,272 @@
+//! A run directory that is measured into: begun or resumed, one plan after another. The only measuring loop: tuning,
+//! refinement, validation and studies differ in the plans alone.
+
+use std::path::{Path, PathBuf};
+
+use collrules_record::manifest::{self, Manifest};
+use collrules_record::options::{Request, Tuning};
+use collrules_record::plan::Skipped;
+use collrules_record::rundir::{self, RunDir, RunLog};
+use collrules_record::{Cell, Plan, Survey};
+use collrules_runner::campaign::{self, Tally};
+use collrules_runner::{Backend, RunnerError, separate};
+
+use crate::error::WorkflowError;
+use crate::session::{Event, Session};
+use crate::start::{self, Pins, Started};
+use crate::{options, plan, publish, resume, served};
+
+/// Where a campaign begins.
+#[derive(Clone, Debug)]
+pub enum Begin {
+    /// In a new directory.
+    New {
+        /// The options.
+        tuning: Tuning,
+        /// The directory.
+        out: PathBuf,
+    },
+    /// In the directory of a run that was begun before.
+    Resume {
+        /// The directory.
+        run: PathBuf,
+        /// The options: those of the run, with what may be changed in them.
+        tuning: Tuning,
+    },
+}
+
+/// A tuning campaign that is measured.
+pub struct Measured {
+    /// What carried it out.
+    pub started: Started,
+    /// The manifest.
+    pub manifest: Manifest,
+    /// The options in force.
+    pub tuning: Tuning,
+    /// The directory, held for this process.
+    pub(crate) campaign: Campaign,
+}
+
+impl Measured {
+    /// The run directory.
+    pub fn run(&self) -> &RunDir {
+        &self.campaign.run
+    }
+}
+
+/// Begins a run or resumes one, and measures all that is left of its grid.
+pub fn measure(begin: &Begin, session: &mut Session<'_>) -> Result<Measured, WorkflowError> {
+    let (mut started, mut manifest, campaign, tuning, resumed) = match begin {
+        Begin::New { tuning, out } => new(tuning, out, session)?,
+        Begin::Resume { run, tuning } => resumed(run, tuning, session)?,
+    };
+    let Campaign { run, log, .. } = &campaign;
+    if !log.is_locked() {
+        session.say("this file system has no locks: make sure that no other collrules measures into the directory");
+    }
+    started.backend.use_scratch(run.path());
+    // With samples this was found out in an earlier session.
+    if log.past_samples() == 0 {
+        let found = find_served(&mut started, run, &mut manifest, session);
+        if let Err(error) = found {
+            let Campaign { run, log, .. } = campaign;
+            drop(log);
+            if !resumed {
+                // Nothing was measured: the directory may be used again.
+                run.discard()?;
+            }
+            return Err(error);
+        }
+    }
+    let mut measured = Measured { started, manifest, tuning, campaign };
+    let plan = measured.manifest.plan.clone();
+    session.tell(Event::Measuring { run: measured.run().path(), plan: &plan, resumed });
+    measured.campaign.measure(&plan, measured.started.backend.as_mut(), session)?;
+    Ok(measured)
+}
+
+type Opened = (Started, Manifest, Campaign, Tuning, bool);
+
+fn new(tuning: &Tuning, out: &Path, session: &mut Session<'_>) -> Result<Opened, WorkflowError> {
+    publish::refuse_unnameable(out)?;
+    let started = session.start(&tuning.system)?;
+    let plan = plan::plan(tuning, &started.survey, started.startup)?;
+    if plan.schedule.budget.is_some_and(|budget| budget.0 == 0.0) {
+        session.say(&format!(
+            "starting jobs alone takes about {}, which is the whole budget: little will be measured",
+            plan::starting(tuning, started.startup).rounded(),
+        ));
+    }
+    remarks_on(&plan).iter().for_each(|line| session.say(line));
+    let manifest = manifest(
+        Request::Tune(tuning.clone()),
+        started.backend.as_ref(),
+        &started.survey,
+        &plan,
+        &started.pins,
+        session.command.clone(),
+    );
+    let campaign = Campaign::new(RunDir::create(out, &manifest)?)?;
+    Ok((started, manifest, campaign, tuning.clone(), false))
+}
+
+fn resumed(directory: &Path, tuning: &Tuning, session: &mut Session<'_>) -> Result<Opened, WorkflowError> {
+    // Held before anything is started: two jobs at once would disturb each other.
+    let campaign = Campaign::new(RunDir::open(directory)?)?;
+    let manifest = campaign.run.manifest()?;
+    publish::refuse_comparison(&campaign.run, &manifest)?;
+    let started = session.start(&tuning.system)?;
+    resume::refuse_other_system(&campaign.run, &manifest, &started)?;
+    Ok((started, manifest, campaign, tuning.clone(), true))
+}
+
+/// The options of a run that is to be resumed.
+pub fn options_of(directory: &Path) -> Result<Tuning, WorkflowError> {
+    let run = RunDir::open(directory)?;
+    let manifest = run.manifest()?;
+    publish::refuse_comparison(&run, &manifest)?;
+    options::of_run(&run, &manifest)
+}
+
+/// Finds out who serves the calls of the plan, which becomes a part of it.
+fn find_served(
+    started: &mut Started,
+    run: &RunDir,
+    manifest: &mut Manifest,
+    session: &mut Session<'_>,
+) -> Result<(), WorkflowError> {
+    let Started { backend, survey, release, .. } = started;
+    served::find(backend.as_mut(), run, &mut manifest.plan, survey, *release, session)?;
+    run.write_manifest(manifest)?;
+    Ok(())
+}
+
+/// The manifest of a run that begins now.
+pub(crate) fn manifest(
+    request: Request,
+    backend: &dyn Backend,
+    survey: &Survey,
+    plan: &Plan,
+    pins: &Pins,
+    command: Vec<String>,
+) -> Manifest {
+    let system = match &request {
+        Request::Tune(tuning) => &tuning.system,
+        Request::Validate(validating) => &validating.system,
+    };
+    Manifest {
+        format: manifest::FORMAT,
+        collrules: env!("CARGO_PKG_VERSION").to_owned(),
+        started: manifest::now(),
+        backend: backend.name().to_owned(),
+        command,
+        launcher: backend.launcher(plan),
+        environment: start::environment(),
+        host: if system.is_simulated() { Default::default() } else { manifest::host() },
+        pins: pins.clone(),
+        survey: survey.clone(),
+        plan: plan.clone(),
+        request: Some(request),
+    }
+}
+
+/// What to know about a plan before it is measured.
+pub fn remarks_on(plan: &Plan) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (why, cells) in grouped(&plan.skipped) {
+        let more = if cells.len() > 1 { format!(" and {} more cells like it", cells.len() - 1) } else { String::new() };
+        lines.push(format!("left out: {}{more}: {why}", cells[0]));
+    }
+    if !plan.separate.is_empty() {
+        let names: Vec<&str> = plan.separate.collectives.iter().map(|collective| collective.name()).collect();
+        lines.push(format!(
+            "{}: a launch for each candidate, in {} series, {} launches in all, whose start comes on top of the budget",
+            names.join(", "),
+            plan.separate.series,
+            separate::starts(plan).iter().filter(|start| matches!(start, separate::Start::Alone { .. })).count(),
+        ));
+    }
+    lines
+}
+
+/// Cells that are left out, by collective and reason.
+fn grouped(skipped: &[Skipped]) -> Vec<(&str, Vec<Cell>)> {
+    let mut groups: Vec<(&str, Vec<Cell>)> = Vec::new();
+    for Skipped { cell, why } in skipped {
+        let alike = |(known, cells): &&mut (&str, Vec<Cell>)| *known == why && cells[0].collective == cell.collective;
+        match groups.iter_mut().find(alike) {
+            Some((_, cells)) => cells.push(*cell),
+            None => groups.push((why, vec![*cell])),
+        }
+    }
+    groups
+}
+
+/// A run directory that is measured into, held for this process.
+pub(crate) struct Campaign {
+    pub(crate) run: RunDir,
+    log: RunLog,
+    /// Planned launches so far.
+    planned: u32,
+}
+
+impl Campaign {
+    /// Holds the directory.
+    pub(crate) fn new(run: RunDir) -> Result<Self, WorkflowError> {
+        let log = run.log()?;
+        Ok(Self { run, log, planned: 0 })
+    }
+
+    /// Measures what is left of a plan, whose launches are numbered after those of the plans before.
+    pub(crate) fn measure(
+        &mut self,
+        plan: &Plan,
+        backend: &mut dyn Backend,
+        session: &mut Session<'_>,
+    ) -> Result<(), WorkflowError> {
+        let first = self.planned;
+        self.planned += separate::starts(plan).len() as u32;
+        session.tell(Event::Planned { plan, first });
+        let mut tally = Tally::default();
+        let policy = session.policy();
+        let result =
+            campaign::measure_from(first, backend, plan, &mut self.log, &policy, &mut tally, &mut |launch, notice| {
+                session.tell(Event::Launch(launch, notice));
+            });
+        session.tell(Event::Measured(&tally, result.as_ref().err()));
+        result.map_err(|cause| self.incomplete(cause, &tally, plan))
+    }
+
+    /// Measures one further plan after another, until `next` has none: it gets the number of the plan, from 1 on. Each is
+    /// kept in the directory before it is measured, so that a campaign that is resumed measures the same.
+    pub(crate) fn further(
+        &mut self,
+        backend: &mut dyn Backend,
+        session: &mut Session<'_>,
+        mut next: impl FnMut(&RunDir, u32, &mut Session<'_>) -> Result<Option<Plan>, WorkflowError>,
+    ) -> Result<(), WorkflowError> {
+        for number in 1.. {
+            let plan = match self.run.refinement(number)? {
+                Some(plan) => plan,
+                None => {
+                    let Some(plan) = next(&self.run, number, session)? else { break };
+                    self.run.write_refinement(number, &plan)?;
+                    plan
+                }
+            };
+            self.measure(&plan, backend, session)?;
+        }
+        Ok(())
+    }
+
+    fn incomplete(&self, cause: RunnerError, tally: &Tally, plan: &Plan) -> WorkflowError {
+        WorkflowError::Incomplete {
+            cause: Box::new(cause),
+            samples: tally.samples,
+            cells: tally.cells,
+            planned: plan.cells.len(),
+            kept: self.run.file(rundir::SAMPLES).display().to_string(),
+            run: self.run.path().display().to_string(),
+        }
+    }
+}

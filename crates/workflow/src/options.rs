@@ -1,0 +1,166 @@
+//! The options of a run, and values as people write them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use collrules_record::CandidateName;
+use collrules_record::options::{Request, Tuning};
+use collrules_record::units::{BadSeconds, Bytes, Seconds};
+use collrules_record::{Manifest, RunDir};
+use collrules_rules::Collective;
+use collrules_runner::grid::{MAX_BYTES, powers_of_two};
+
+use crate::error::WorkflowError;
+use crate::legacy;
+
+/// The most launches: a campaign of more would take weeks, and the plan of each is held in memory.
+pub const MOST_LAUNCHES: i64 = 1000;
+
+/// The options that a run was begun with: those of its manifest or, in runs of format 1.0, those of its command line.
+/// What cannot be read is an error, never a default.
+pub fn of_run(run: &RunDir, manifest: &Manifest) -> Result<Tuning, WorkflowError> {
+    match &manifest.request {
+        Some(Request::Tune(tuning)) => Ok(tuning.clone()),
+        Some(Request::Validate(_)) => {
+            Err(WorkflowError::Input(format!("{} was made by `collrules validate`", run.path().display())))
+        }
+        None => legacy::tuning(&manifest.command).map_err(|why| {
+            WorkflowError::Input(format!(
+                "{}: the options of this run cannot be read: {why}. Use collrules {}, which began it, or begin a new run",
+                run.file(collrules_record::rundir::MANIFEST).display(),
+                manifest.collrules,
+            ))
+        }),
+    }
+}
+
+/// A time for a campaign; none where it may take what it needs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget(pub Option<Seconds>);
+
+impl FromStr for Budget {
+    type Err = BadSeconds;
+
+    fn from_str(text: &str) -> Result<Self, BadSeconds> {
+        if text == "none" { Ok(Self(None)) } else { text.parse().map(|seconds| Self(Some(seconds))) }
+    }
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(seconds) => write!(f, "{seconds} for everything"),
+            None => f.write_str("for as long as it takes"),
+        }
+    }
+}
+
+/// Collectives by id, each once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collectives(pub Vec<Collective>);
+
+impl FromStr for Collectives {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim().eq_ignore_ascii_case("all") {
+            return Ok(Self(Collective::ALL.to_vec()));
+        }
+        let named = text.split(',').map(|name| name.parse::<Collective>().map_err(|error| format!("{error}; or all")));
+        let mut named = named.collect::<Result<Vec<_>, _>>()?;
+        named.sort_unstable();
+        named.dedup();
+        Ok(Self(named))
+    }
+}
+
+/// Message sizes: a list, or `FIRST:LAST` for the powers of two between and both ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sizes(pub Vec<Bytes>);
+
+impl FromStr for Sizes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some((first, last)) = text.split_once(':') {
+            let (first, last) = (size(first)?, size(last)?);
+            if first > last {
+                return Err(format!("{first} is larger than {last}"));
+            }
+            return Ok(Self(powers_of_two(first, last)));
+        }
+        let mut sizes = text.split(',').map(size).collect::<Result<Vec<_>, _>>()?;
+        sizes.sort_unstable();
+        sizes.dedup();
+        Ok(Self(sizes))
+    }
+}
+
+fn size(text: &str) -> Result<Bytes, String> {
+    let bytes: Bytes = text.parse().map_err(|error: collrules_record::units::BadBytes| error.to_string())?;
+    match bytes {
+        Bytes(0) => Err("a message of no bytes reaches no algorithm; sizes begin at 1".to_owned()),
+        _ if bytes > MAX_BYTES => Err(format!("{bytes} is more than an MPI call can count; sizes end at 2147483647")),
+        _ => Ok(bytes),
+    }
+}
+
+/// An algorithm of a collective, such as `bcast:binomial`, `barrier:3` or `bcast:tuned:2/4/0/0`.
+pub fn only(text: &str) -> Result<(Collective, CandidateName), String> {
+    let (collective, algorithm) = text
+        .split_once(':')
+        .ok_or_else(|| format!("`{text}` names no algorithm of a collective, such as bcast:binomial or barrier:3"))?;
+    Ok((collective.trim().parse().map_err(|error| format!("{error}"))?, CandidateName::read(algorithm.trim())))
+}
+
+/// A share as a percentage: `3` and `3 %` are 0.03.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    match number.parse::<f64>() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err(format!("`{text}` is not a percentage between 0 and 100")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_ranges_or_lists() {
+        let sizes = |text: &str| text.parse::<Sizes>();
+        let bytes = |list: &[u64]| Sizes(list.iter().copied().map(Bytes).collect());
+        assert_eq!(sizes("1:8"), Ok(bytes(&[1, 2, 4, 8])));
+        assert_eq!(sizes("3:9"), Ok(bytes(&[3, 4, 8, 9])));
+        assert_eq!(sizes("1K:1K"), Ok(bytes(&[1024])));
+        assert_eq!(sizes("8,1,1"), Ok(bytes(&[1, 8])));
+        for bad in ["", "0:8", "8:1", "1:", "x", "1:4G"] {
+            assert!(sizes(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn collectives_are_a_list_or_all() {
+        let collectives = |text: &str| text.parse::<Collectives>();
+        assert_eq!(collectives("scatter,bcast,bcast"), Ok(Collectives(vec![Collective::Bcast, Collective::Scatter])));
+        assert_eq!(collectives("all"), Ok(Collectives(Collective::ALL.to_vec())));
+        let error = collectives("bcast,brodcast").expect_err("no such collective");
+        assert!(error.contains("`brodcast`") && error.ends_with("scan, scatter; or all"), "{error}");
+    }
+
+    #[test]
+    fn percentages_are_shares() {
+        assert_eq!(percent("3"), Ok(0.03));
+        assert_eq!(percent("20 %"), Ok(0.2));
+        for bad in ["-1", "101", "nan", ""] {
+            assert!(percent(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_budget_is_a_time_or_none() {
+        assert_eq!("none".parse(), Ok(Budget(None)));
+        assert_eq!("90s".parse(), Ok(Budget(Some(Seconds(90.0)))));
+        assert!("never".parse::<Budget>().is_err());
+    }
+}

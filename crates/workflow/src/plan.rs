@@ -1,0 +1,129 @@
+//! From options and a survey to a plan, and how the budget is shared.
+
+use std::collections::BTreeMap;
+
+use collrules_record::CandidateName;
+use collrules_record::options::{self, Timing, Tuning};
+use collrules_record::plan::Schedule;
+use collrules_record::units::Seconds;
+use collrules_record::{Plan, Survey};
+use collrules_rules::Collective;
+use collrules_runner::RunnerError;
+use collrules_runner::grid::Grid;
+use collrules_runner::validation::{Spending, spending};
+
+use crate::start::oversubscribes;
+
+/// Jobs beside the survey that do not measure: before, whether `coll/tuned` serves the calls; afterwards, whether the
+/// file is obeyed, and whether data are right under it.
+pub const PROOF_JOBS: f64 = 3.0;
+
+/// The share of the budget that refinement may take.
+const REFINEMENT: f64 = 0.15;
+
+/// The share of the budget that is for validation.
+const VALIDATION: f64 = 0.25;
+
+/// What the first comparison of a validation may take of its share; the rest is for proving and comparing what was
+/// repaired.
+const FIRST_COMPARISON: f64 = 0.6;
+
+/// Pairs of launches of a validation where nobody says otherwise.
+pub const PAIRS: u32 = 4;
+
+/// How the budget of a tuning is spent beside measuring the grid, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shares {
+    /// For refinement.
+    pub refinement: f64,
+    /// For validation: none where it would not pay for two pairs of launches.
+    pub validation: f64,
+}
+
+impl Shares {
+    /// The shares of a budget; nothing where there is none.
+    pub fn of(tuning: &Tuning, startup: Seconds) -> Self {
+        let Some(Seconds(budget)) = tuning.budget else { return Self { refinement: 0.0, validation: 0.0 } };
+        let validation = if tuning.validate && first_comparison(tuning.budget, startup).is_some() {
+            budget * VALIDATION
+        } else {
+            0.0
+        };
+        let refinement = if tuning.refinement.rounds == 0 { 0.0 } else { (budget - validation) * REFINEMENT };
+        Self { refinement, validation }
+    }
+}
+
+/// The share of a tuning's budget that its validation may take.
+pub(crate) fn validation_share(budget: Option<Seconds>) -> Option<Seconds> {
+    budget.map(|budget| Seconds(budget.0 * VALIDATION))
+}
+
+/// How the first comparison of a tuning's validation is spent; nothing where its time does not pay for two pairs.
+pub(crate) fn first_comparison(budget: Option<Seconds>, startup: Seconds) -> Option<Spending> {
+    spending(validation_share(budget).map(of_first_comparison), startup, PAIRS)
+}
+
+/// The part of a validation's time that its first comparison may take.
+pub(crate) fn of_first_comparison(share: Seconds) -> Seconds {
+    Seconds(share.0 * FIRST_COMPARISON)
+}
+
+/// The most that a round of refinement may take of a launch.
+pub(crate) fn refinement_per_launch(tuning: &Tuning) -> Option<Seconds> {
+    let rounds = f64::from(tuning.refinement.rounds.max(1));
+    tuning.budget.map(|budget| Seconds(budget.0 * REFINEMENT / rounds / f64::from(tuning.launches)))
+}
+
+/// The plan that the options ask for. The budget is for the whole command: starting jobs, of which the survey was one,
+/// measuring, and showing that the file is obeyed, which takes three more jobs.
+pub fn plan(tuning: &Tuning, survey: &Survey, startup: Seconds) -> Result<Plan, RunnerError> {
+    let launches = f64::from(tuning.launches);
+    let shares = Shares::of(tuning, startup);
+    let measuring = tuning.budget.map(|budget| {
+        (budget.0 - shares.validation - shares.refinement - starting(tuning, startup).0).max(0.0) / launches
+    });
+    let schedule = Schedule {
+        budget: measuring.map(Seconds),
+        startup,
+        min_gain: tuning.criteria.min_gain,
+        keep_slow: tuning.keep_slow,
+        ..timed(&tuning.timing)
+    };
+    grid(&tuning.grid, tuning).plan(survey, tuning.launches, schedule, tuning.seed)
+}
+
+/// What starting the jobs of a tuning takes in all.
+pub fn starting(tuning: &Tuning, startup: Seconds) -> Seconds {
+    Seconds(startup.0 * (1.0 + PROOF_JOBS + f64::from(tuning.launches)))
+}
+
+/// The usual schedule with this way of timing.
+pub(crate) fn timed(timing: &Timing) -> Schedule {
+    Schedule {
+        sync: timing.sync,
+        clock_bound: timing.clock_bound,
+        separate_clocks: timing.separate_clocks,
+        ..Schedule::default()
+    }
+}
+
+fn grid(wanted: &options::Grid, tuning: &Tuning) -> Grid {
+    let mut only: BTreeMap<Collective, Vec<CandidateName>> = BTreeMap::new();
+    for (collective, algorithm) in &wanted.only {
+        only.entry(*collective).or_default().push(algorithm.clone());
+    }
+    Grid {
+        only,
+        collectives: wanted.collectives.clone(),
+        ranks: wanted.ranks.clone(),
+        sizes: wanted.sizes.clone(),
+        segments: wanted.segments.clone(),
+        fanouts: wanted.fanouts.clone(),
+        requests: wanted.requests.clone(),
+        memory: wanted.max_memory,
+        launch_per_candidate: wanted.launch_per_candidate,
+        oversubscribe: oversubscribes(&tuning.system),
+        layout: tuning.system.layout,
+    }
+}

@@ -1,0 +1,192 @@
+//! What an analysis leaves in a directory: written here and nowhere else, and read back here.
+
+use std::path::Path;
+
+use collrules_record::findings::Findings;
+use collrules_record::rundir::{self, RunDir};
+use collrules_record::{Manifest, Validation};
+use collrules_report::notes::notes;
+use collrules_report::{Context, markdown, page, tree};
+use collrules_rules::{deploy, emit};
+use collrules_tuner::Observations;
+
+use crate::error::WorkflowError;
+use crate::session::Session;
+use crate::start::Pins;
+use crate::{TOOL, served};
+
+/// Columns of the tree's text file.
+const TREE_WIDTH: usize = 100;
+
+/// What a directory holds that was analysed.
+pub struct Published {
+    /// The directory.
+    pub run: RunDir,
+    /// The findings.
+    pub findings: Findings,
+    /// Where the numbers come from, if we measured them.
+    pub manifest: Option<Manifest>,
+    /// What fresh launches showed, if somebody looked.
+    pub validation: Option<Validation>,
+    /// What was shown about the rules, in whole sentences.
+    pub proof: Vec<String>,
+}
+
+impl Published {
+    /// Opens a directory that holds findings, or a findings file.
+    pub fn open(path: &Path) -> Result<Self, WorkflowError> {
+        if path.is_dir() {
+            let run = RunDir::derived(path)?;
+            let findings = run.findings()?;
+            return Self::around(run, findings);
+        }
+        let findings = rundir::read_findings(path)?;
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Self::around(RunDir::derived(directory)?, findings)
+    }
+
+    fn around(run: RunDir, findings: Findings) -> Result<Self, WorkflowError> {
+        // The directory of a table's findings has no manifest, and that of an import has another one.
+        let measured = run.file(rundir::MANIFEST).exists() && !run.is_imported()?;
+        let manifest = measured.then(|| run.manifest()).transpose()?;
+        let validation = run.validation()?;
+        let proof = run.proof()?.map(|proof| proof.shown).unwrap_or_default();
+        Ok(Self { run, findings, manifest, validation, proof })
+    }
+
+    /// The timings; none where the findings lie in no run.
+    pub fn observations(&self) -> Result<Option<Observations>, WorkflowError> {
+        if !self.run.file(rundir::SAMPLES).is_file() {
+            return Ok(None);
+        }
+        let read = Observations::from_samples_of(&self.run.samples()?.text, self.findings.statistic);
+        read.map(Some).map_err(WorkflowError::analysis(&self.findings.source))
+    }
+
+    /// The settings of the run together with those that its rules need.
+    pub fn pins(&self) -> Pins {
+        let of_run = self.manifest.as_ref().map(|manifest| manifest.pins.clone()).unwrap_or_default();
+        served::pins(&of_run, &self.findings)
+    }
+
+    /// What reports show beside the findings.
+    pub fn context(&self) -> Context<'_> {
+        // Only where the rules lie beside the findings.
+        let rules = self.run.file(rundir::RULES).is_file();
+        Context {
+            manifest: self.manifest.as_ref(),
+            switch_on: if rules { switch_on(&self.run, &self.findings, &self.pins()) } else { Vec::new() },
+            proof: self.proof.clone(),
+            validation: self.validation.as_ref(),
+            tool: TOOL.to_owned(),
+        }
+    }
+
+    /// Writes findings and report, with all that is known by now.
+    pub fn write(&self) -> Result<(), WorkflowError> {
+        let Self { run, findings, .. } = self;
+        let context = self.context();
+        run.write_findings(findings)?;
+        run.write_proof(&self.proof)?;
+        run.write(rundir::REPORT, &markdown::report(findings, &context))?;
+        run.write(rundir::PAGE, &page::page(findings, &context))?;
+        run.write(rundir::TREE_TEXT, &tree::text(findings, TREE_WIDTH))?;
+        run.write(rundir::TREE_JSON, &tree_json(findings)?)?;
+        run.write(rundir::TREE_SVG, &(tree::svg(findings) + "\n"))?;
+        Ok(())
+    }
+}
+
+/// Writes the rules file of these findings under a name.
+pub(crate) fn rules(run: &RunDir, findings: &Findings, name: &str) -> Result<(), WorkflowError> {
+    run.write(name, &rules_text(findings)?)?;
+    Ok(())
+}
+
+/// The rules file of these findings.
+pub(crate) fn rules_text(findings: &Findings) -> Result<String, WorkflowError> {
+    let accepted = |hazard: &_| findings.tree.policy.assumptions.accept(hazard);
+    Ok(emit::classic(&findings.table, &notes(findings, TOOL), accepted)?)
+}
+
+/// The decision tree for programs.
+pub fn tree_json(findings: &Findings) -> Result<String, WorkflowError> {
+    let shown = serde_json::json!({
+        "format": findings.format,
+        "source": findings.source,
+        "release": findings.release,
+        "tree": findings.tree,
+    });
+    Ok(serde_json::to_string_pretty(&shown)? + "\n")
+}
+
+/// Writes the files that switch the rules file on.
+pub(crate) fn settings(run: &RunDir, pins: &Pins, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+    let rules = rules_path(run);
+    run.write(rundir::MCA_PARAMS, &deploy::mca_params(&rules, pins)?)?;
+    run.write(rundir::ENVIRONMENT, &deploy::environment(&rules, pins))?;
+    // Of the three this one alone cannot hold a path with blanks in it; the others serve then.
+    match deploy::tune_file(&rules, pins) {
+        Ok(text) => drop(run.write(rundir::TUNE, &text)?),
+        Err(inexpressible) => session.say(&format!("{} is left out: {inexpressible}", rundir::TUNE)),
+    }
+    Ok(())
+}
+
+/// Refuses a directory whose rules file could not be named by the settings that switch it on.
+pub(crate) fn refuse_unnameable(directory: &Path) -> Result<(), WorkflowError> {
+    let rules = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned()).join(rundir::RULES);
+    let Some(rules) = rules.to_str() else {
+        let shown = directory.display();
+        return Err(WorkflowError::Usage(format!(
+            "{shown} is not UTF-8, so that no setting can name a rules file in it"
+        )));
+    };
+    deploy::mca_params(rules, &Pins::new())?;
+    Ok(())
+}
+
+/// Refuses launches of a validation: they have no candidates to choose from.
+pub(crate) fn refuse_comparison(run: &RunDir, manifest: &Manifest) -> Result<(), WorkflowError> {
+    if manifest.plan.deployment.is_none() {
+        return Ok(());
+    }
+    Err(WorkflowError::Input(format!(
+        "{} holds launches without a rules file and with it, made by `collrules validate`; {} says what they showed",
+        run.path().display(),
+        run.file(rundir::VALIDATION).display(),
+    )))
+}
+
+/// What a user types to switch the rules on: for one mpirun, and for a shell.
+fn switch_on(run: &RunDir, findings: &Findings, pins: &Pins) -> Vec<String> {
+    if findings.table.is_empty() {
+        return Vec::new();
+    }
+    vec![
+        format!("mpirun {} PROGRAM", deploy::mpirun_line(&rules_path(run), pins).trim_start_matches("mpirun ")),
+        format!(". {}", deploy::quoted(&run.absolute().join(rundir::ENVIRONMENT).to_string_lossy())),
+    ]
+}
+
+fn rules_path(run: &RunDir) -> String {
+    run.absolute().join(rundir::RULES).to_string_lossy().into_owned()
+}
+
+/// Writes what an analysis without launches leaves behind: rules, settings, findings and report.
+pub fn unproven(
+    run: RunDir,
+    decided: crate::analyze::Decided,
+    manifest: Option<Manifest>,
+    session: &mut Session<'_>,
+) -> Result<Published, WorkflowError> {
+    let crate::analyze::Decided { findings, pins } = decided;
+    rules(&run, &findings, rundir::RULES)?;
+    settings(&run, &pins, session)?;
+    let proof =
+        vec!["Nothing was run: `collrules verify` shows whether the Open MPI in use obeys the file.".to_owned()];
+    let validation = None;
+    let published = Published { run, findings, manifest, validation, proof };
+    published.write()?;
+    Ok(published)
+}

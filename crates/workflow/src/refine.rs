@@ -1,0 +1,49 @@
+//! After the grid: sizes between those of the grid where the choice changes.
+
+use collrules_record::Plan;
+use collrules_record::findings::Findings;
+use collrules_record::options::Tuning;
+use collrules_record::plan::{CellPlan, Schedule};
+use collrules_record::units::Seconds;
+use collrules_tuner::refine::{Gap, Refinement, refine};
+
+use crate::analyze;
+use crate::campaign::Measured;
+use crate::error::WorkflowError;
+use crate::plan::refinement_per_launch;
+use crate::session::Session;
+
+/// Measures what narrows crossovers, and decides anew; until nothing is worth the time or the rounds are over.
+pub(crate) fn refined(measured: &mut Measured, session: &mut Session<'_>) -> Result<Findings, WorkflowError> {
+    let Measured { started, manifest, tuning, campaign } = measured;
+    let wanted = Refinement { width: tuning.refinement.width, ranks: tuning.refinement.ranks, ..Refinement::default() };
+    campaign.further(started.backend.as_mut(), session, |run, round, session| {
+        if round > tuning.refinement.rounds {
+            return Ok(None);
+        }
+        let findings = analyze::of_run(run, manifest, tuning.criteria, tuning.policy, session)?;
+        let proposals = refine(&findings, wanted);
+        if proposals.is_empty() {
+            session.say("every change of choice is known as well as it is worth");
+            return Ok(None);
+        }
+        let gaps = proposals.iter().filter(|proposal| matches!(proposal.gap, Gap::Messages(..))).count();
+        session.say(&format!(
+            "round {round} of refinement: {gaps} sizes of messages and {} of communicators between those measured",
+            proposals.len() - gaps,
+        ));
+        let cells = proposals.into_iter().map(|proposal| proposal.plan).collect();
+        Ok(Some(plan(&manifest.plan, cells, tuning, round)))
+    })?;
+    analyze::of_run(&campaign.run, manifest, tuning.criteria, tuning.policy, session)
+}
+
+/// The cells of a round, in a job of as many ranks as that of the grid, so that ranks lie alike.
+fn plan(base: &Plan, cells: Vec<CellPlan>, tuning: &Tuning, round: u32) -> Plan {
+    // No cell gets more time than those of the grid have got.
+    let alike = |launch: Seconds| launch.0 * cells.len() as f64 / base.cells.len().max(1) as f64;
+    let budget = base.schedule.budget.zip(refinement_per_launch(tuning));
+    let budget = budget.map(|(launch, most)| Seconds(alike(launch).min(most.0)));
+    let schedule = Schedule { budget, ..base.schedule };
+    Plan { cells, schedule, seed: base.seed.wrapping_add(u64::from(round) << 48), ..base.clone() }
+}

@@ -1,0 +1,109 @@
+//! What the reader has to know about how a run was measured, and about the rules that came of it.
+
+use std::collections::BTreeSet;
+
+use collrules_record::Manifest;
+use collrules_record::findings::Findings;
+use collrules_record::validation::GivenBack;
+use collrules_rules::registry::{self, MixedTypes};
+use collrules_runner::circumstances::RULES_FILE;
+
+/// Whole sentences; they belong to the findings of a run, whenever those are made.
+pub(crate) fn of_run(manifest: &Manifest) -> Vec<String> {
+    let Manifest { survey, plan, pins, .. } = manifest;
+    let mut remarks = Vec::new();
+    if manifest.backend == "simulation" {
+        remarks.push("The times are computed from a cost model; they say nothing about any real machine.".to_owned());
+    }
+    if plan.ranks > survey.slots() {
+        remarks.push(format!(
+            "{} ranks ran on {} slots: the times include the operating system's scheduler, and the rules suit \
+             oversubscribed jobs only.",
+            plan.ranks,
+            survey.slots(),
+        ));
+    }
+    for (name, value) in &survey.preset {
+        if name == RULES_FILE {
+            remarks.push(format!(
+                "A rules file was in force on this system, {value}; nothing was measured under it, and the new settings take \
+                 its place.",
+            ));
+            continue;
+        }
+        remarks.push(format!(
+            "{name} is already set to {value} on this system, and competes with the rules file: in 5.0 and later a \
+             forced algorithm beats it.",
+        ));
+    }
+    if !pins.is_empty() {
+        let settings: Vec<String> = pins.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        remarks.push(format!(
+            "All times were taken with {}; the settings that switch the rules on contain this as well.",
+            settings.join(", "),
+        ));
+    }
+    if pins.contains_key("coll_han_priority") {
+        remarks.push(
+            "With Open MPI's component han switched off, jobs on several hosts lose it for all collectives: whether \
+             that is a gain was not measured; without --disable-han it is."
+                .to_owned(),
+        );
+    }
+    remarks
+}
+
+/// A whole sentence on what gave way to the builtin because a validation did not bear it out.
+pub(crate) fn of_validation(given_back: &[GivenBack]) -> Option<String> {
+    let mut places: Vec<String> = given_back
+        .iter()
+        .map(|range| {
+            let ranks = match (range.ranks.first, range.ranks.end) {
+                (first, Some(end)) if end == first + 1 => format!("{} on {first} ranks", range.collective),
+                (first, Some(end)) => format!("{} on {first} to {} ranks", range.collective, end - 1),
+                (first, None) => format!("{} on {first} ranks and more", range.collective),
+            };
+            match range.lookup {
+                (0, None) => ranks,
+                (first, None) => format!("{ranks} from {first}B on"),
+                (first, Some(end)) => format!("{ranks} from {first}B to {}B", end.saturating_sub(1)),
+            }
+        })
+        .collect();
+    places.dedup();
+    (!places.is_empty()).then(|| {
+        format!(
+            "Given back to the builtin, since fresh launches did not bear the rules out (sizes as Open MPI looks them up): \
+             {}.",
+            places.join("; "),
+        )
+    })
+}
+
+/// Whole sentences on what the chosen algorithms ask of programs.
+pub(crate) fn of_rules(findings: &Findings) -> Option<String> {
+    let ranges = findings.table.collectives().flat_map(|(collective, blocks)| {
+        let choices = blocks.iter().flat_map(|(_, _, sizes)| sizes.iter().map(|(_, _, choice)| *choice));
+        choices.map(move |choice| (collective, choice))
+    });
+    let touchy = ranges.filter(|(collective, choice)| {
+        let algorithm = registry::algorithm(findings.release, *collective, choice.algorithm);
+        algorithm.is_ok_and(|algorithm| match algorithm.mixed_types {
+            MixedTypes::Fail => true,
+            MixedTypes::FailSegmented => choice.segsize > 0,
+            _ => false,
+        })
+    });
+    let names: BTreeSet<String> = touchy
+        .map(|(collective, choice)| {
+            format!("{collective} by {}", registry::describe(findings.release, collective, choice))
+        })
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Programs whose ranks describe the same data by different datatypes and counts get wrong data or hang under \
+             {}; MPI allows such programs, and Open MPI's own choice can meet them with some of these algorithms too.",
+            names.into_iter().collect::<Vec<_>>().join("; "),
+        )
+    })
+}

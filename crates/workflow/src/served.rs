@@ -1,0 +1,88 @@
+//! Which component serves what is to be measured, and what follows from it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use collrules_record::findings::Findings;
+use collrules_record::rundir::RunDir;
+use collrules_record::{Candidate, Cell, Component, Layout, Placement, Plan, Serving, Survey};
+use collrules_rules::{Collective, Release};
+use collrules_runner::{Backend, RunnerError, serving};
+
+use crate::error::WorkflowError;
+use crate::session::Session;
+use crate::start::Pins;
+
+/// Finds out who serves the cells of a plan. Where it is not `coll/tuned`, what it would do by itself is measured as
+/// well: that is what happens wherever the rules say nothing once they have an effect.
+pub(crate) fn find(
+    backend: &mut dyn Backend,
+    run: &RunDir,
+    plan: &mut Plan,
+    survey: &Survey,
+    release: Release,
+    session: &mut Session<'_>,
+) -> Result<(), WorkflowError> {
+    let cells: Vec<Cell> = plan.cells.iter().map(|planned| planned.cell).collect();
+    let found = serving::serving(backend, run.path(), &cells, release, &survey.components, &plan.placement)?;
+    for serving in found.iter().filter(|serving| !serving.without.is_empty()) {
+        let nodes = plan.placement.nodes.get(&serving.ranks);
+        let place = nodes.map_or(String::new(), |nodes| format!(" ({nodes})"));
+        session.say(&format!(
+            "{} on {} ranks{place} is served by {}: that is the builtin there, and coll/tuned is measured without it",
+            serving.collective, serving.ranks, serving.by,
+        ));
+    }
+    plan.placement.serving = found;
+    for planned in &mut plan.cells {
+        if !plan.placement.without(planned.cell.collective, planned.cell.ranks).is_empty() {
+            planned.candidates.push(Candidate::Component(Component::TUNED));
+        }
+    }
+    Ok(())
+}
+
+/// What takes the calls of cells before `coll/tuned` does, in whole sentences with the remedy. Asked only where ranks share
+/// one of several nodes: elsewhere the proof itself tells, but there a failing rule can make other components hang.
+pub(crate) fn displacing(
+    backend: &mut dyn Backend,
+    scratch: &Path,
+    cells: &[Cell],
+    survey: &Survey,
+    release: Release,
+    layout: Layout,
+) -> Result<Vec<String>, WorkflowError> {
+    let nodes = cells.iter().map(|cell| (cell.ranks, layout.nodes(&survey.hosts, cell.ranks))).collect();
+    let placement = Placement { layout, nodes, serving: Vec::new() };
+    if !placement.nodes.values().any(|nodes| nodes.are_several() && nodes.share()) {
+        return Ok(Vec::new());
+    }
+    let found = match serving::serving(backend, scratch, cells, release, &survey.components, &placement) {
+        // Nobody is known to be in the way; what that means for the file, the proof will tell.
+        Err(RunnerError::NotServed { .. }) => return Ok(Vec::new()),
+        found => found?,
+    };
+    let sentence = |serving: &Serving| {
+        let pins = serving::pins(serving.collective, &serving.without);
+        let settings: Vec<String> = pins.iter().map(|(name, value)| format!("--mca {name} {value}")).collect();
+        format!(
+            "  {} on {} ranks is served by {}, which rules do not reach; with --mpirun-args '{}' it is not",
+            serving.collective,
+            serving.ranks,
+            serving.by,
+            settings.join(" "),
+        )
+    };
+    Ok(found.iter().filter(|serving| !serving.without.is_empty()).map(sentence).collect())
+}
+
+/// The settings that put other components out of the way of these collectives.
+pub(crate) fn needed(findings: &Findings, freed: &BTreeSet<Collective>) -> Pins {
+    let servings = findings.placement.serving.iter().filter(|serving| freed.contains(&serving.collective));
+    servings.flat_map(|serving| serving::pins(serving.collective, &serving.without)).collect()
+}
+
+/// The settings of a run together with those that its rules need.
+pub fn pins(of_run: &Pins, findings: &Findings) -> Pins {
+    of_run.iter().chain(&findings.pins).map(|(name, value)| (name.clone(), value.clone())).collect()
+}

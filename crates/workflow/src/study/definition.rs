@@ -1,0 +1,185 @@
+//! What a study compares, as people write it down.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::str::FromStr;
+
+use collrules_record::CandidateName;
+use collrules_record::units::{Bytes, Ranks};
+use collrules_rules::{Choice, Collective, Release};
+use collrules_runner::grid::named_choices;
+use serde::Deserialize;
+
+use crate::error::WorkflowError;
+use crate::options::{Budget, MOST_LAUNCHES, Sizes};
+
+/// The file, as it stands.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    title: String,
+    question: String,
+    np: Vec<u32>,
+    sizes: Option<String>,
+    launches: Option<u32>,
+    budget: Option<String>,
+    algorithms: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    figures: WrittenFigures,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenFigures {
+    #[serde(default)]
+    over_ranks: Vec<String>,
+    #[serde(default)]
+    over_sizes: Vec<u32>,
+    #[serde(default)]
+    builtin: bool,
+}
+
+/// What is meant by it.
+#[derive(Clone, Debug)]
+pub(super) struct Definition {
+    pub(super) title: String,
+    pub(super) question: String,
+    pub(super) ranks: Vec<Ranks>,
+    pub(super) sizes: Sizes,
+    pub(super) launches: u32,
+    pub(super) budget: Budget,
+    /// As people name them.
+    pub(super) algorithms: BTreeMap<Collective, Vec<String>>,
+    pub(super) over_ranks: Vec<Bytes>,
+    pub(super) over_sizes: Vec<Ranks>,
+    pub(super) builtin: bool,
+}
+
+/// Launches where nobody says otherwise: six medians are the fewest that have a 95 % interval.
+const LAUNCHES: u32 = 6;
+
+/// Reads a definition.
+pub(super) fn read(path: &Path) -> Result<Definition, WorkflowError> {
+    let text = std::fs::read_to_string(path).map_err(|cause| WorkflowError::open(path, cause))?;
+    parse(&text).map_err(|why| refused(path, &why))
+}
+
+fn refused(path: &Path, why: &str) -> WorkflowError {
+    WorkflowError::Input(format!("{} defines no study: {why}", path.display()))
+}
+
+impl Definition {
+    /// What the algorithms are in a release, each once. `path` is where they are written down.
+    pub(super) fn choices(
+        &self,
+        path: &Path,
+        release: Release,
+    ) -> Result<BTreeMap<Collective, Vec<Choice>>, WorkflowError> {
+        let of = |(collective, named): (&Collective, &Vec<String>)| {
+            let named: Vec<CandidateName> = named.iter().map(|name| CandidateName::read(name)).collect();
+            let choices = named_choices(release, *collective, &named);
+            let choices = choices.map_err(|why| refused(path, &format!("algorithms.{collective}: {why}")))?;
+            Ok((*collective, choices))
+        };
+        self.algorithms.iter().map(of).collect()
+    }
+}
+
+fn parse(text: &str) -> Result<Definition, String> {
+    let written: Written = toml::from_str(text).map_err(|error| error.to_string())?;
+    let mut algorithms: BTreeMap<Collective, Vec<String>> = BTreeMap::new();
+    for (name, named) in &written.algorithms {
+        let collective: Collective = parsed(name, "algorithms")?;
+        if named.is_empty() {
+            return Err(format!("algorithms: {collective} has none to compare"));
+        }
+        let named = named.iter().map(|algorithm| algorithm.trim().to_owned());
+        algorithms.entry(collective).or_default().extend(named);
+    }
+    if algorithms.is_empty() {
+        return Err("algorithms: no collective is named".to_owned());
+    }
+    let ranks = |list: &[u32], key: &str| -> Result<Vec<Ranks>, String> {
+        let bad = list.iter().find(|ranks| **ranks < 2);
+        bad.map_or(Ok(()), |bad| Err(format!("{key}: {bad} is no size of a communicator; they begin at 2")))?;
+        let mut ranks: Vec<Ranks> = list.iter().copied().map(Ranks).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        Ok(ranks)
+    };
+    if written.np.is_empty() {
+        return Err("np: no communicator size is named".to_owned());
+    }
+    let launches = written.launches.unwrap_or(LAUNCHES);
+    if launches < 2 {
+        return Err("launches: one launch shows no difference between launches; say 2 or more".to_owned());
+    }
+    if i64::from(launches) > MOST_LAUNCHES {
+        return Err(format!("launches: {launches} is more than a study can have; say {} or fewer", MOST_LAUNCHES));
+    }
+    let figures = &written.figures;
+    Ok(Definition {
+        title: written.title,
+        question: written.question,
+        ranks: ranks(&written.np, "np")?,
+        sizes: parsed(written.sizes.as_deref().unwrap_or("1:1M"), "sizes")?,
+        launches,
+        budget: parsed(written.budget.as_deref().unwrap_or("10m"), "budget")?,
+        algorithms,
+        over_ranks: figures.over_ranks.iter().map(|size| parsed(size, "over_ranks")).collect::<Result<_, _>>()?,
+        over_sizes: ranks(&figures.over_sizes, "over_sizes")?,
+        builtin: figures.builtin,
+    })
+}
+
+fn parsed<T: FromStr<Err: ToString>>(text: &str, key: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| format!("{key}: {}", error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = "title = 'T'\nquestion = 'Q'\nnp = [8, 2]\n[algorithms]\nbcast = ['binomial', '5']\n";
+
+    #[test]
+    fn what_is_not_said_has_a_usual_value() {
+        let read = parse(SMALL).expect("reads");
+        assert_eq!(read.ranks, [Ranks(2), Ranks(8)]);
+        assert_eq!((read.sizes.0.len(), read.launches, read.algorithms[&Collective::Bcast].len()), (21, 6, 2));
+    }
+
+    #[test]
+    fn an_algorithm_is_one_however_often_it_is_named() {
+        let choices = |named: &str| {
+            let text = SMALL.replacen("'binomial', '5'", named, 1);
+            parse(&text).expect("reads").choices(Path::new("x.toml"), Release::V5_0)
+        };
+        let one = choices("'6', 'Binomial', 'builtin', '6', 'chain'").expect("known");
+        let forced = Choice::plain(2).with_faninout(4);
+        assert_eq!(one, BTreeMap::from([(Collective::Bcast, vec![Choice::plain(6), forced])]));
+        for (named, what) in [("'builtin', '0'", "beside the builtin"), ("'oak'", "no bcast algorithm `oak`")] {
+            let error = choices(named).expect_err(what).to_string();
+            assert!(
+                error.starts_with("x.toml defines no study: algorithms.bcast: ") && error.contains(what),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (from, to, what) in [
+            ("8, 2", "1", "np: 1 is no size of a communicator"),
+            ("bcast", "brodcast", "brodcast"),
+            ("'binomial', '5'", "", "bcast has none to compare"),
+            ("np =", "n =", "unknown field `n`"),
+            ("title", "launches = 1\ntitle", "launches: one launch"),
+            ("title", "launches = 4294967295\ntitle", "launches: 4294967295 is more than"),
+            ("title", "sizes = '9:1'\ntitle", "sizes: 9B is larger"),
+        ] {
+            let error = parse(&SMALL.replacen(from, to, 1)).expect_err(what);
+            assert!(error.contains(what), "{error}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What of a run a study is about: all that its definition asks for and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::units::{Bytes, Ranks};
+use collrules_record::{Candidate, Cell, Manifest, Plan};
+use collrules_rules::{Choice, Collective, Release, registry};
+
+use super::Options;
+use super::definition::Definition;
+use crate::error::WorkflowError;
+
+/// The cells and candidates that a study reports.
+pub(super) struct Scope {
+    pub(super) ranks: Vec<Ranks>,
+    sizes: Vec<Bytes>,
+    choices: BTreeMap<Collective, Vec<Choice>>,
+    release: Release,
+}
+
+impl Scope {
+    /// What is asked for of what the plan of a run holds. Communicators of more ranks than there were slots may be
+    /// missing unless the command line names them.
+    pub(super) fn of(
+        options: &Options,
+        definition: &Definition,
+        manifest: &Manifest,
+        release: Release,
+    ) -> Result<Self, WorkflowError> {
+        let planned: BTreeSet<Ranks> = manifest.plan.cells.iter().map(|planned| planned.cell.ranks).collect();
+        let slots = manifest.survey.slots();
+        let named = if options.ranks.is_empty() { &definition.ranks } else { &options.ranks };
+        let possible = |ranks: &Ranks| !options.ranks.is_empty() || *ranks <= slots || planned.contains(ranks);
+        let ranks: Vec<Ranks> = named.iter().copied().filter(possible).collect();
+        Ok(Self {
+            ranks: if ranks.is_empty() { named.clone() } else { ranks },
+            sizes: definition.sizes.0.clone(),
+            choices: definition.choices(&options.definition, release)?,
+            release,
+        })
+    }
+
+    /// Whether the study reports a candidate in a cell.
+    pub(super) fn wants(&self, cell: Cell, candidate: Candidate) -> bool {
+        let Some(choices) = self.choices.get(&cell.collective) else { return false };
+        let sized = !cell.collective.has_sizes() || self.sizes.contains(&cell.bytes);
+        let named = match candidate {
+            Candidate::Tuned(choice) => choices.contains(&choice),
+            // Who serves in place of coll/tuned is a part of what the builtin is.
+            Candidate::Builtin | Candidate::Component(_) => true,
+            Candidate::Rules => false,
+        };
+        sized && named && self.ranks.contains(&cell.ranks)
+    }
+
+    /// What a plan lacks of all this, in words. Cells that it names as not measurable are not lacking.
+    pub(super) fn lacking(&self, plan: &Plan) -> Vec<String> {
+        self.choices.iter().flat_map(|(collective, choices)| self.lacking_of(plan, *collective, choices)).collect()
+    }
+
+    fn lacking_of(&self, plan: &Plan, collective: Collective, choices: &[Choice]) -> Vec<String> {
+        let cells = plan.cells.iter().map(|planned| planned.cell);
+        let known: BTreeSet<Cell> = cells
+            .chain(plan.skipped.iter().map(|skipped| skipped.cell))
+            .filter(|cell| cell.collective == collective)
+            .collect();
+        if known.is_empty() {
+            return vec![collective.to_string()];
+        }
+        let sizes = if collective.has_sizes() { self.sizes.as_slice() } else { &[Bytes(0)] };
+        let missing = |ranks: Ranks, bytes: Bytes| !known.contains(&Cell { collective, ranks, bytes });
+        let no_ranks: Vec<Ranks> =
+            self.ranks.iter().copied().filter(|ranks| sizes.iter().all(|bytes| missing(*ranks, *bytes))).collect();
+        let mut lacking = Vec::new();
+        if !no_ranks.is_empty() {
+            lacking.push(format!("{collective} on {} ranks", listed(&no_ranks)));
+        }
+        for ranks in self.ranks.iter().filter(|ranks| !no_ranks.contains(ranks)) {
+            let sizes: Vec<Bytes> = sizes.iter().copied().filter(|bytes| missing(*ranks, *bytes)).collect();
+            if !sizes.is_empty() {
+                lacking.push(format!("{collective} on {ranks} ranks at {}", listed(&sizes)));
+            }
+        }
+        for choice in choices {
+            let candidate = Candidate::Tuned(*choice);
+            let held = plan.cells.iter().filter(|planned| self.wants(planned.cell, candidate)).any(|planned| {
+                let shared = || planned.shared.iter().any(|shared| shared.candidate == candidate);
+                planned.candidates.contains(&candidate) || shared()
+            });
+            if !held {
+                lacking.push(format!("{collective} by {}", registry::describe(self.release, collective, *choice)));
+            }
+        }
+        lacking
+    }
+}
+
+fn listed(items: &[impl ToString]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,183 @@
+//! Whether a rules file makes anything slower, in fresh launches without it and with it; and its repair.
+//!
+//! | module | job |
+//! |---|---|
+//! | here | the workflow, and the same at the end of `tune` |
+//! | `subject` | the file, where it comes from, and the cells to compare |
+//! | `comparison` | one comparison: pairs of launches, then more for what is doubtful |
+//! | `repair` | comparisons and repairs until nothing is slower |
+//! | `kept` | what the file was before it was repaired |
+
+mod comparison;
+mod kept;
+mod repair;
+mod subject;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use collrules_record::options::{System, Timing, Tuning, Validating};
+use collrules_record::plan::{DeployWay, Schedule};
+use collrules_record::rundir::RunDir;
+use collrules_record::validation::Criteria;
+use collrules_record::{Seconds, Validation};
+use collrules_rules::Release;
+use collrules_runner::validation::{FURTHER_LOOKS, Spending, spending};
+
+use crate::campaign::Measured;
+use crate::error::WorkflowError;
+use crate::options::{self, Budget};
+use crate::plan::{PAIRS, first_comparison, of_first_comparison, timed, validation_share};
+use crate::publish::Published;
+use crate::session::{Event, Session};
+use crate::start::Started;
+use comparison::Bench;
+use subject::Subject;
+
+pub use subject::{Opened, open};
+
+/// The outcome of a validation.
+pub struct Validated {
+    /// What it showed.
+    pub validation: Validation,
+    /// Where it is written down.
+    pub home: RunDir,
+    /// The release that was asked.
+    pub release: Release,
+}
+
+/// How the run of a rules file was measured, if we measured it: the default of a validation.
+pub fn as_measured(opened: &Opened) -> Result<Option<(System, Timing)>, WorkflowError> {
+    let Some((run, manifest)) = opened.measured() else { return Ok(None) };
+    let Tuning { system, timing, .. } = options::of_run(run, manifest)?;
+    Ok(Some((system, timing)))
+}
+
+/// Compares a rules file with the builtin, and repairs it if that is wanted. Results go to `out`, or to the run.
+pub fn validate(
+    opened: Opened,
+    options: &Validating,
+    out: Option<&Path>,
+    session: &mut Session<'_>,
+) -> Result<Validated, WorkflowError> {
+    let mut started = session.start(&options.system)?;
+    let startup = started.startup;
+    let mut subject = Subject::new(opened, options, &started, session)?;
+    let elsewhere = |run: &RunDir| out.is_some_and(|out| !subject::same(out, run.path()));
+    if options.repair && subject.run().is_some_and(elsewhere) {
+        return Err(WorkflowError::Usage(format!(
+            "what is repaired in the rules of a run is written down in the run: leave out --out, or repair a copy of {} \
+             under another name",
+            subject.shown,
+        )));
+    }
+    let home = subject.home(out)?;
+    // Kept from others as long as this takes.
+    let of_run = subject.measured_run().filter(|run| run.path() == home.path());
+    let _held = of_run.map(RunDir::hold).transpose()?;
+    subject.refuse_if_in_force(&started.survey, session)?;
+    started.backend.use_scratch(home.path());
+    let spending = spending(options.budget, startup, options.pairs).unwrap_or_else(|| {
+        session.say(&format!(
+            "starting a job takes {startup}: {} leave little time beside that; 2 pairs of launches, with one visit to each cell",
+            Budget(options.budget),
+        ));
+        Spending::LEAST
+    });
+    if spending.pairs < options.pairs {
+        session.say(&format!(
+            "starting a job takes {startup}: {} pairs of launches instead of {}",
+            spending.pairs, options.pairs
+        ));
+    }
+    if !options.chooses_cells() {
+        subject.afford(spending.launch, session);
+    }
+    let mut bench = bench(&mut started, options, spending, options.budget, None, session);
+    let validation = repair::rounds(&home, &mut bench, &mut subject, session)?;
+    session.tell(Event::Compared { home: &home, validation: &validation });
+    if subject.run().is_some_and(|run| run.path() == home.path()) {
+        Published::open(home.path())?.write()?;
+    }
+    Ok(Validated { validation, home, release: subject.release })
+}
+
+/// Compares the rules of a run that was just measured, proven and published, and repairs them; nothing where there is no
+/// time for it, or nobody wants it.
+pub(crate) fn after_tuning(
+    measured: &mut Measured,
+    published: Published,
+    session: &mut Session<'_>,
+) -> Result<Published, WorkflowError> {
+    let Measured { started, tuning, .. } = measured;
+    if !tuning.validate || published.findings.table.is_empty() {
+        return Ok(published);
+    }
+    let Some(spending) = first_comparison(tuning.budget, started.startup) else {
+        session.say(&format!(
+            "a quarter of the budget does not pay for two pairs of launches, each of which takes {} to start: the rules are \
+             not compared with the builtin in fresh launches; `collrules validate {}` does it",
+            started.startup,
+            published.run.path().display(),
+        ));
+        return Ok(published);
+    };
+    let share = validation_share(tuning.budget);
+    let deadline = share.and_then(|share| Instant::now().checked_add(Duration::try_from_secs_f64(share.0).ok()?));
+    let home = published.run.clone();
+    let mut subject = Subject::of_run(published, started);
+    subject.afford(spending.launch, session);
+    let options = Validating {
+        collectives: None,
+        ranks: Vec::new(),
+        sizes: None,
+        pairs: PAIRS,
+        budget: share.map(of_first_comparison),
+        min_difference: tuning.criteria.min_gain,
+        error_rate: tuning.criteria.error_rate,
+        deploy: DeployWay::Environment,
+        repair: true,
+        seed: tuning.seed,
+        timing: tuning.timing,
+        system: tuning.system.clone(),
+    };
+    let mut bench = bench(started, &options, spending, options.budget, deadline, session);
+    let validation = repair::rounds(&home, &mut bench, &mut subject, session)?;
+    session.tell(Event::Compared { home: &home, validation: &validation });
+    let published = Published::open(home.path())?;
+    published.write()?;
+    Ok(published)
+}
+
+fn bench<'a>(
+    started: &'a mut Started,
+    options: &'a Validating,
+    spending: Spending,
+    budget: Option<Seconds>,
+    deadline: Option<Instant>,
+    session: &Session<'_>,
+) -> Bench<'a> {
+    Bench {
+        backend: started.backend.as_mut(),
+        survey: &started.survey,
+        options,
+        // Enough rounds for a median, since what counts is how launches differ.
+        schedule: Schedule { min_rounds: 15, max_rounds: 60, startup: started.startup, ..timed(&options.timing) },
+        spending,
+        budget,
+        deadline,
+        criteria: Criteria {
+            min_difference: options.min_difference,
+            error_rate: options.error_rate,
+            clock_step: started.survey.clock_step,
+            looks: 1 + FURTHER_LOOKS,
+            ..Criteria::default()
+        },
+        command: session.command.clone(),
+    }
+}
+
+/// The directory for results of a file that lies in no run.
+fn default_home() -> PathBuf {
+    PathBuf::from(format!("collrules-validation-{}", collrules_record::manifest::stamp()))
+}

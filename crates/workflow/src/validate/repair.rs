@@ -1,0 +1,205 @@
+//! Comparisons and repairs, until nothing is slower or nothing is left to give back.
+
+use collrules_record::rundir::{self, RunDir};
+use collrules_record::{Cell, Validation};
+use collrules_rules::RuleTable;
+use collrules_rules::emit::{Notes, Target, TargetFormat, write_accepting};
+use collrules_runner::proof::Proof;
+use collrules_tuner::repair::{Repair, repair, without};
+
+use super::comparison::Bench;
+use super::kept::Original;
+use super::subject::{Origin, Subject, Tuned};
+use crate::error::WorkflowError;
+use crate::prove::{self, Draft};
+use crate::publish::{self, Published};
+use crate::session::Session;
+use crate::{TOOL, analyze, served};
+
+/// Compares, and repairs if that is wanted; the subject is then what was left behind. What is known is written to `home`
+/// after each comparison, and what was given back once the repaired file is in place.
+pub(super) fn rounds(
+    home: &RunDir,
+    bench: &mut Bench<'_>,
+    subject: &mut Subject,
+    session: &mut Session<'_>,
+) -> Result<Validation, WorkflowError> {
+    let mut validation = bench.validation(subject, Vec::new());
+    validation.given_back = home.validation()?.map(|before| before.given_back).unwrap_or_default();
+    loop {
+        validation.rounds.push(bench.compare(home, subject, session)?);
+        bench.share_the_rest();
+        let repair = wanted(bench, subject, &validation);
+        home.write_validation(&validation)?;
+        if repair.ranges.is_empty() {
+            return Ok(validation);
+        }
+        session.say(&format!("{} to the builtin: {}", counted(repair.cells.len()), named(&repair.cells)));
+        validation = repaired(home, bench, subject, with(&validation, &repair), &repair, session)?;
+        if let Some(kept) = &subject.kept {
+            session.say(&format!("{} is repaired; what it was is kept as {}", subject.shown, kept.display()));
+        }
+        if subject.table.is_empty() {
+            session.say("nothing is left of the rules: the builtin serves all calls");
+            return Ok(validation);
+        }
+    }
+}
+
+/// Puts a repaired file in the place of the subject's, once it is proven, and says so in the validation.
+fn repaired(
+    home: &RunDir,
+    bench: &mut Bench<'_>,
+    subject: &mut Subject,
+    claimed: Validation,
+    repair: &Repair,
+    session: &mut Session<'_>,
+) -> Result<Validation, WorkflowError> {
+    if matches!(subject.origin, Origin::Run(_)) {
+        analyze_anew(home, bench, subject, claimed, session)
+    } else {
+        rewrite(home, bench, subject, claimed, repair)
+    }
+}
+
+/// Decides on the run's samples anew, with what is to be given back, and puts all that comes of it in place of what was
+/// there.
+fn analyze_anew(
+    home: &RunDir,
+    bench: &mut Bench<'_>,
+    subject: &mut Subject,
+    mut claimed: Validation,
+    session: &mut Session<'_>,
+) -> Result<Validation, WorkflowError> {
+    let Origin::Run(tuned) = &subject.origin else { return Ok(claimed) };
+    let Tuned { run, manifest, findings: before } = tuned.as_ref().clone();
+    let (criteria, policy) = (before.criteria, before.tree.policy);
+    let findings = analyze::giving_back(&run, &manifest, criteria, policy, &claimed.given_back, session)?;
+    if findings.table == subject.table && findings.pins == before.pins {
+        return Err(unchanged(subject));
+    }
+    let cells: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
+    let original = Original::of(&subject.file, subject.kept.as_deref())?;
+    let text = publish::rules_text(&findings)?;
+    let draft = Draft { text: &text, table: &findings.table, release: subject.release, cells: &cells };
+    let proof = put_in_place(bench, &run, &original, &draft)?;
+    subject.table = findings.table.clone();
+    subject.pins = served::pins(&manifest.pins, &findings);
+    subject.kept.get_or_insert(original.kept);
+    claimed.settings = subject.settings();
+    home.write_validation(&claimed)?;
+    publish::settings(&run, &subject.pins, session)?;
+    let proof = prove::sentences(&findings, &proof, bench.backend.name(), bench.survey);
+    let published = Published {
+        run: run.clone(),
+        findings: findings.clone(),
+        manifest: Some(manifest.clone()),
+        validation: Some(claimed.clone()),
+        proof,
+    };
+    published.write()?;
+    subject.origin = Origin::Run(Box::new(Tuned { run, manifest, findings }));
+    Ok(claimed)
+}
+
+/// Writes a file of others anew, in place of itself.
+fn rewrite(
+    home: &RunDir,
+    bench: &mut Bench<'_>,
+    subject: &mut Subject,
+    claimed: Validation,
+    repair: &Repair,
+) -> Result<Validation, WorkflowError> {
+    let table = without(&subject.table, &repair.ranges);
+    if table == subject.table {
+        return Err(unchanged(subject));
+    }
+    let before = std::fs::read(&subject.file).map_err(|cause| WorkflowError::open(&subject.file, cause))?;
+    let original = Original::of(&subject.file, subject.kept.as_deref())?;
+    let text = in_format_of(&before, &table, subject, &original)?;
+    let draft = Draft { text: &text, table: &table, release: subject.release, cells: &subject.cells };
+    put_in_place(bench, home, &original, &draft)?;
+    subject.table = table;
+    subject.kept.get_or_insert(original.kept);
+    home.write_validation(&claimed)?;
+    Ok(claimed)
+}
+
+fn wanted(bench: &Bench<'_>, subject: &Subject, validation: &Validation) -> Repair {
+    let Some(round) = validation.last().filter(|_| bench.options.repair) else { return Repair::default() };
+    repair(round, bench.criteria, &subject.table, subject.release, subject.assumptions(), &subject.freed())
+}
+
+/// What is true once the repair is in place.
+fn with(validation: &Validation, repair: &Repair) -> Validation {
+    let mut claimed = validation.clone();
+    if let Some(round) = claimed.rounds.last_mut() {
+        round.repaired = repair.cells.clone();
+    }
+    for range in &repair.ranges {
+        if !claimed.given_back.contains(range) {
+            claimed.given_back.push(*range);
+        }
+    }
+    claimed
+}
+
+/// Another comparison would show the same, and so on without end.
+fn unchanged(subject: &Subject) -> WorkflowError {
+    WorkflowError::NotRepaired { rules: subject.shown.clone() }
+}
+
+/// Shows in `directory` that a draft is obeyed, keeps the original, and puts the draft in its place.
+fn put_in_place(
+    bench: &mut Bench<'_>,
+    directory: &RunDir,
+    original: &Original,
+    draft: &Draft<'_>,
+) -> Result<Proof, WorkflowError> {
+    let consequence = |file: &std::path::Path| {
+        format!(
+            "the repaired rules are NOT obeyed by this Open MPI; {} must not be installed, and the file that was compared \
+             stays",
+            file.display(),
+        )
+    };
+    prove::prove(bench.backend, directory, draft, consequence, |_| {
+        original.keep()?;
+        let written = rundir::replace(&original.file, draft.text);
+        written.map_err(|cause| WorkflowError::write(&original.file, cause))
+    })
+}
+
+/// The table in the format that the file had.
+fn in_format_of(
+    before: &[u8],
+    table: &RuleTable,
+    subject: &Subject,
+    original: &Original,
+) -> Result<String, WorkflowError> {
+    let format = match before.trim_ascii_start().first() {
+        Some(b'{') => TargetFormat::Json,
+        _ if before.starts_with(b"rule-file-version-") => TargetFormat::V2,
+        _ => TargetFormat::Classic,
+    };
+    let header = vec![
+        format!("{TOOL}: {} without what was slower than the builtin", subject.shown),
+        format!("under Open MPI {}; the file as it was is beside it:", subject.version),
+        original.name(),
+    ];
+    // Hazards of the file are its author's.
+    Ok(write_accepting(table, &Notes { header, ..Notes::default() }, &Target::all(format), |_| true)?)
+}
+
+fn counted(cells: usize) -> String {
+    if cells == 1 { "1 cell is given back".to_owned() } else { format!("{cells} cells are given back") }
+}
+
+fn named(cells: &[Cell]) -> String {
+    const NAMED: usize = 4;
+    let mut names: Vec<String> = cells.iter().take(NAMED).map(ToString::to_string).collect();
+    if cells.len() > NAMED {
+        names.push(format!("{} more", cells.len() - NAMED));
+    }
+    names.join(", ")
+}

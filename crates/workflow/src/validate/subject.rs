@@ -1,0 +1,355 @@
+//! The rules file to compare: what it says, where it comes from, and in which cells it is looked at.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use collrules_record::findings::Findings;
+use collrules_record::options::Validating;
+use collrules_record::plan::Deployment;
+use collrules_record::policy::Assumptions;
+use collrules_record::rundir::{self, RunDir};
+use collrules_record::{Cell, Manifest, Ranks, Seconds, Survey};
+use collrules_rules::{Behaviour, Collective, Release, RuleTable, deploy};
+use collrules_runner::{RunnerError, grid, validation};
+use collrules_tuner::validation::Known;
+
+use super::default_home;
+use crate::error::WorkflowError;
+use crate::publish::Published;
+use crate::session::Session;
+use crate::start::{Pins, Started, oversubscribes};
+use crate::{served, verify};
+
+/// Calls of a first visit, the check and what is not timed included.
+const FIRST_CALLS: f64 = 10.0;
+
+/// A rules file that was read, with where it comes from.
+pub struct Opened {
+    file: PathBuf,
+    shown: String,
+    text: Vec<u8>,
+    origin: Origin,
+}
+
+/// Where a rules file comes from.
+pub(super) enum Origin {
+    /// From elsewhere.
+    Foreign,
+    /// From an analysis of what others measured.
+    Analysis { run: RunDir, findings: Box<Findings> },
+    /// From a run.
+    Run(Box<Tuned>),
+}
+
+/// A run whose rules file is looked at.
+#[derive(Clone)]
+pub(super) struct Tuned {
+    pub(super) run: RunDir,
+    pub(super) manifest: Manifest,
+    pub(super) findings: Findings,
+}
+
+/// Reads a rules file, and the run beside it if there is one.
+pub fn open(path: &Path) -> Result<Opened, WorkflowError> {
+    let named = verify::file(path);
+    let text = verify::read(path)?;
+    let file = std::path::absolute(&named).map_err(|cause| WorkflowError::open(&named, cause))?;
+    let directory = named.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_of_run =
+        named.file_name().is_some_and(|name| name == rundir::RULES) && directory.join(rundir::FINDINGS).exists();
+    let origin = if is_of_run { Origin::of(Published::open(directory)?) } else { Origin::Foreign };
+    Ok(Opened { file, shown: named.display().to_string(), text, origin })
+}
+
+impl Origin {
+    fn of(published: Published) -> Self {
+        let Published { run, findings, manifest, .. } = published;
+        match manifest {
+            Some(manifest) => Self::Run(Box::new(Tuned { run, manifest, findings })),
+            None => Self::Analysis { run, findings: Box::new(findings) },
+        }
+    }
+
+    fn findings(&self) -> Option<&Findings> {
+        match self {
+            Self::Foreign => None,
+            Self::Analysis { findings, .. } => Some(findings),
+            Self::Run(tuned) => Some(&tuned.findings),
+        }
+    }
+}
+
+impl Opened {
+    /// The run that the file was made in, if we measured it.
+    pub(super) fn measured(&self) -> Option<(&RunDir, &Manifest)> {
+        match &self.origin {
+            Origin::Run(tuned) => Some((&tuned.run, &tuned.manifest)),
+            _ => None,
+        }
+    }
+}
+
+/// What is compared. Repairs change it.
+pub(super) struct Subject {
+    /// The rules file from the root on.
+    pub(super) file: PathBuf,
+    /// The file as the user named it.
+    pub(super) shown: String,
+    /// What it says to this release.
+    pub(super) table: RuleTable,
+    pub(super) release: Release,
+    pub(super) version: collrules_rules::Version,
+    /// Settings beside the two that switch the file on.
+    pub(super) pins: Pins,
+    /// The cells to compare.
+    pub(super) cells: Vec<Cell>,
+    /// The ranks of the job.
+    pub(super) ranks: Ranks,
+    /// Where the file comes from.
+    pub(super) origin: Origin,
+    /// What the file was before it was repaired.
+    pub(super) kept: Option<PathBuf>,
+}
+
+impl Subject {
+    /// What this system makes of a file, and the cells that the options ask for.
+    pub(super) fn new(
+        opened: Opened,
+        options: &Validating,
+        started: &Started,
+        session: &mut Session<'_>,
+    ) -> Result<Self, WorkflowError> {
+        let Opened { file, shown, text, mut origin } = opened;
+        let behaviour = Behaviour::of(started.survey.version).map_err(RunnerError::from)?;
+        let table = verify::in_force(Path::new(&shown), &text, &behaviour)?.to_table();
+        if origin.findings().is_some_and(|found| found.table != table || found.release != started.release) {
+            session.say(&format!(
+                "{shown} does not say to Open MPI {} what the findings beside it say: it is compared as any other file",
+                started.release,
+            ));
+            origin = Origin::Foreign;
+        }
+        let mut subject = Self::from(file, shown, table, origin, started);
+        subject.choose(options, started.survey.slots())?;
+        Ok(subject)
+    }
+
+    /// The rules of a run that was just tuned.
+    pub(super) fn of_run(published: Published, started: &Started) -> Self {
+        let run = &published.run;
+        let (file, shown) = (run.absolute().join(rundir::RULES), run.file(rundir::RULES).display().to_string());
+        let table = published.findings.table.clone();
+        let mut subject = Self::from(file, shown, table, Origin::of(published), started);
+        let tuned: Vec<Cell> = subject.tuned().into_iter().collect();
+        let mut cells = tuned.clone();
+        cells.extend(validation::between(&tuned, &subject.table, subject.release));
+        cells.retain(|cell| subject.rules(cell.collective));
+        cells.sort_unstable();
+        subject.cells = cells;
+        subject
+    }
+
+    fn from(file: PathBuf, shown: String, table: RuleTable, origin: Origin, started: &Started) -> Self {
+        let pins = match &origin {
+            Origin::Foreign => started.pins.clone(),
+            Origin::Analysis { findings, .. } => served::pins(&Pins::new(), findings),
+            Origin::Run(tuned) => served::pins(&tuned.manifest.pins, &tuned.findings),
+        };
+        let ranks = match &origin {
+            Origin::Run(tuned) => tuned.manifest.plan.ranks,
+            _ => Ranks(0),
+        };
+        let (release, version) = (started.release, started.survey.version);
+        Self { file, shown, table, release, version, pins, cells: Vec::new(), ranks, origin, kept: None }
+    }
+
+    /// The directory with the findings of the file.
+    pub(super) fn run(&self) -> Option<&RunDir> {
+        match &self.origin {
+            Origin::Foreign => None,
+            Origin::Analysis { run, .. } => Some(run),
+            Origin::Run(tuned) => Some(&tuned.run),
+        }
+    }
+
+    /// The same where we measured.
+    pub(super) fn measured_run(&self) -> Option<&RunDir> {
+        self.run().filter(|_| matches!(self.origin, Origin::Run(_)))
+    }
+
+    /// What programs are taken to keep to.
+    pub(super) fn assumptions(&self) -> Assumptions {
+        self.origin.findings().map(|findings| findings.tree.policy.assumptions).unwrap_or_default()
+    }
+
+    /// The cells that were tuned.
+    fn tuned(&self) -> BTreeSet<Cell> {
+        let found = self.origin.findings().map(|findings| &findings.cells);
+        found.into_iter().flatten().map(|cell| cell.cell).collect()
+    }
+
+    /// Decides on the cells.
+    fn choose(&mut self, options: &Validating, slots: Ranks) -> Result<(), WorkflowError> {
+        let sizes = options.sizes.as_deref();
+        let tuned = self.tuned();
+        let oversubscribes = oversubscribes(&options.system);
+        let mut cells = if tuned.is_empty() || sizes.is_some() {
+            let ranks = match (&options.ranks[..], tuned.is_empty()) {
+                ([], false) => tuned.iter().map(|cell| cell.ranks).collect::<BTreeSet<_>>().into_iter().collect(),
+                _ => grid::communicator_sizes(&options.ranks, slots, oversubscribes)?,
+            };
+            validation::of_table(&self.table, self.release, &ranks, sizes)
+        } else {
+            let tuned: Vec<Cell> = tuned.into_iter().collect();
+            let mut cells = tuned.clone();
+            cells.extend(validation::between(&tuned, &self.table, self.release));
+            cells.retain(|cell| options.ranks.is_empty() || options.ranks.contains(&cell.ranks));
+            cells
+        };
+        cells.retain(|cell| match &options.collectives {
+            Some(named) => named.contains(&cell.collective),
+            None => self.rules(cell.collective),
+        });
+        cells.sort_unstable();
+        cells.dedup();
+        if cells.is_empty() {
+            return Err(WorkflowError::Usage(if self.table.is_empty() {
+                format!("{} leaves everything to the builtin: there is nothing to compare", self.shown)
+            } else {
+                format!("{} has no rules for what --ops, --np and --sizes say", self.shown)
+            }));
+        }
+        let largest = cells.iter().map(|cell| cell.ranks).max().unwrap_or_default().max(self.ranks);
+        if largest > slots && !oversubscribes {
+            return Err(RunnerError::TooFewSlots { wanted: largest, slots }.into());
+        }
+        self.ranks = largest;
+        self.cells = cells;
+        Ok(())
+    }
+
+    /// Whether the file, or a setting that belongs to it, has a say in a collective.
+    fn rules(&self, collective: Collective) -> bool {
+        self.table.collectives().any(|(other, _)| other == collective) || self.freed().contains(&collective)
+    }
+
+    /// Collectives that a setting hands over to `coll/tuned`.
+    pub(super) fn freed(&self) -> BTreeSet<Collective> {
+        let needed = self.origin.findings().map(|findings| findings.pins.clone()).unwrap_or_default();
+        let named = |collective: &Collective| needed.keys().any(|name| name.contains(&format!("_{collective}_")));
+        Collective::ALL.into_iter().filter(named).collect()
+    }
+
+    /// Leaves out what the first visits of a launch would not have time for, by what calls took while tuning: cells
+    /// without a rule, which are controls, then those between others; the longest first.
+    pub(super) fn afford(&mut self, launch: Option<Seconds>, session: &mut Session<'_>) {
+        let (Some(Seconds(launch)), Some(findings)) = (launch, self.origin.findings()) else { return };
+        let cost = |cell: &Cell| {
+            let beyond = findings.cells.iter().filter(|found| {
+                let found = found.cell;
+                found.collective == cell.collective && found.ranks >= cell.ranks && found.bytes >= cell.bytes
+            });
+            let time = beyond.filter_map(|found| found.points.first()).map(|point| point.time.point);
+            FIRST_CALLS * time.fold(f64::INFINITY, f64::min)
+        };
+        let class = |cell: &Cell| match self.known(*cell) {
+            Known { served, .. } if served.is_builtin() => 2,
+            Known { tuned, .. } => u8::from(!tuned),
+        };
+        let mut by_worth: Vec<(u8, f64, Cell)> =
+            self.cells.iter().map(|cell| (class(cell), cost(cell), *cell)).collect();
+        by_worth.sort_by(|a, b| (a.0, a.1).partial_cmp(&(b.0, b.1)).unwrap_or(Ordering::Equal).then(a.2.cmp(&b.2)));
+        let mut spent = 0.0;
+        by_worth.retain(|(class, cost, _)| {
+            // What is not known is not held against a cell.
+            spent += if cost.is_finite() { *cost } else { 0.0 };
+            *class == 0 || spent <= launch
+        });
+        let left_out = self.cells.len() - by_worth.len();
+        self.cells = by_worth.into_iter().map(|(_, _, cell)| cell).collect();
+        self.cells.sort_unstable();
+        if left_out > 0 {
+            session.say(&format!(
+                "{left_out} cells without a rule or between others are left out of the comparison, for which the time would \
+                 not be enough; `collrules validate --budget` takes more",
+            ));
+        }
+    }
+
+    /// What is known of a cell.
+    pub(super) fn known(&self, cell: Cell) -> Known {
+        let bytes = cell.lookup_bytes(self.release);
+        Known {
+            tuned: self.origin.findings().is_some_and(|findings| findings.cells.iter().any(|found| found.cell == cell)),
+            served: self.table.lookup(cell.collective, cell.ranks.0.into(), bytes),
+        }
+    }
+
+    /// All settings that put the file in force.
+    pub(super) fn settings(&self) -> BTreeMap<String, String> {
+        deploy::by_name(&self.file.to_string_lossy(), &self.pins)
+    }
+
+    /// Where results go: the run, or a directory of their own.
+    pub(super) fn home(&self, out: Option<&Path>) -> Result<RunDir, WorkflowError> {
+        if let Some(run) = self.run().filter(|run| out.is_none_or(|out| same(out, run.path()))) {
+            return Ok(run.clone());
+        }
+        let out = out.map_or_else(default_home, Path::to_owned);
+        // One that was begun is resumed.
+        if !out.join(rundir::comparison(1)).exists() {
+            return Ok(RunDir::prepare_derived(out)?);
+        }
+        let home = RunDir::derived(out)?;
+        if [rundir::MANIFEST, rundir::FINDINGS, rundir::RULES].iter().any(|name| home.file(name).exists())
+            || !self.was_compared_in(&home)
+        {
+            return Err(WorkflowError::Occupied(format!(
+                "{} holds validations of another rules file than {}; choose another --out",
+                home.path().display(),
+                self.shown,
+            )));
+        }
+        Ok(home)
+    }
+
+    /// Whether all comparisons of a directory are about this file, as it is or as it was.
+    fn was_compared_in(&self, home: &RunDir) -> bool {
+        let paths = (1..).map(|number| home.file(&rundir::comparison(number))).take_while(|path| path.exists());
+        let manifests = paths.map(|path| RunDir::open(path).and_then(|run| run.manifest()));
+        // One without a manifest was cut short before it began.
+        manifests.filter_map(Result::ok).all(|manifest| {
+            let deployment = manifest.plan.deployment.as_ref();
+            deployment.and_then(Deployment::rules).is_some_and(|file| same(Path::new(file), &self.file))
+        })
+    }
+
+    /// Refuses to compare a file with itself.
+    pub(super) fn refuse_if_in_force(&self, survey: &Survey, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        let Some(preset) = survey.preset.get(Deployment::FILE) else { return Ok(()) };
+        let in_environment = std::env::var(format!("OMPI_MCA_{}", Deployment::FILE)).ok();
+        let ours = self.file.to_string_lossy();
+        if *preset != ours {
+            session.say(&format!(
+                "the rules file {preset} is in force on this system; that is what {} is compared with",
+                self.shown
+            ));
+            return Ok(());
+        }
+        // From the environment it is taken for the launches without it.
+        if in_environment.as_deref() == Some(&ours) {
+            return Ok(());
+        }
+        Err(WorkflowError::Usage(format!(
+            "{ours} is switched on by a configuration file of Open MPI or an option of mpirun, so that there is nothing \
+             to compare it with; switch it off there for the comparison",
+        )))
+    }
+}
+
+/// Whether two paths lead to the same place.
+pub(super) fn same(one: &Path, other: &Path) -> bool {
+    let resolved = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+    matches!((resolved(one), resolved(other)), (Ok(one), Ok(other)) if one == other)
+}

@@ -1,0 +1,271 @@
+//! Whether the Open MPI in use obeys a rules file, and what stands in the way where it does not.
+
+mod reasons;
+
+use std::path::{Path, PathBuf};
+
+use collrules_record::options::System;
+use collrules_record::rundir::{self, RunDir};
+use collrules_record::units::{Bytes, Ranks};
+use collrules_record::{Cell, Survey};
+use collrules_report::notes;
+use collrules_rules::{Behaviour, Collective, Load, Loaded, RuleTable, load};
+use collrules_runner::circumstances::{self, Circumstances};
+use collrules_runner::messages::{self, Messages};
+use collrules_runner::mpi::MpiBackend;
+use collrules_runner::proof::{self, Proof};
+use collrules_runner::{Backend, RunnerError, grid};
+
+use crate::error::WorkflowError;
+use crate::served;
+use crate::session::Session;
+use crate::start::{self, Pins, Started, oversubscribes};
+
+/// What to look at.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The rules file; where none is given, the one that is in force.
+    pub rules: Option<PathBuf>,
+    /// Take Open MPI's settings as they are, instead of naming the file to it.
+    pub deployed: bool,
+    /// Communicator sizes to call on; where none are given, the powers of two up to the slots, and the slots.
+    pub ranks: Vec<Ranks>,
+    /// Message sizes to call with, beside both sides of every boundary.
+    pub sizes: Vec<Bytes>,
+    /// A directory that all nodes see, for a copy of the file.
+    pub scratch: PathBuf,
+    /// Where jobs run.
+    pub system: System,
+}
+
+/// What verifying showed.
+#[derive(Debug)]
+pub struct Verified {
+    /// The file; empty where none is in force.
+    pub file: PathBuf,
+    /// The Open MPI that was asked.
+    pub version: collrules_rules::Version,
+    /// Whether its settings were taken as they are.
+    pub deployed: bool,
+    /// Whether the file leaves everything to the builtin.
+    pub empty: bool,
+    /// The settings that the file's run asks for.
+    pub pins: Option<Pins>,
+    /// What is worth knowing although the file is obeyed.
+    pub notes: Vec<String>,
+    /// Why the file is not obeyed; empty where it is.
+    pub reasons: Vec<String>,
+    /// What was proven.
+    pub proof: Option<Proof>,
+    /// The messages that were counted.
+    pub messages: Option<Messages>,
+    /// Why no messages were counted.
+    pub uncounted: Option<String>,
+}
+
+/// The file in question, and what it means to the Open MPI in use.
+struct Question {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    table: RuleTable,
+    ruled: Vec<Collective>,
+    behaviour: Behaviour,
+}
+
+/// Shows whether a rules file is obeyed.
+pub fn verify(options: &Options, session: &Session<'_>) -> Result<Verified, WorkflowError> {
+    let started = start::mpi(&options.system, &session.stop)?;
+    ask(options, started).map_err(WorkflowError::unshown)
+}
+
+fn ask(options: &Options, mut started: Started<MpiBackend>) -> Result<Verified, WorkflowError> {
+    if options.deployed {
+        started.backend = started.backend.as_deployed();
+    }
+    let mut found = if options.deployed { started.backend.circumstances(None)? } else { Vec::new() };
+    let path = match &options.rules {
+        Some(path) => std::path::absolute(file(path)).map_err(|cause| WorkflowError::open(path, cause))?,
+        None => match deployed(&found) {
+            Some(path) => path,
+            None => return nothing_deployed(&started, &found),
+        },
+    };
+    let question = match question(path.clone(), &started.survey) {
+        // What the ranks say of a file that is not here is more than that it is not here.
+        Err(missing @ WorkflowError::Open { .. }) if options.deployed => {
+            let nothing = Question::unread(path, &started.survey)?;
+            let faults = obstacles(&nothing, &started, &found);
+            if faults.is_empty() {
+                return Err(missing);
+            }
+            let mut verified = Verified::new(&nothing, &started, true, None);
+            verified.reasons = faults;
+            return Ok(verified);
+        }
+        question => question?,
+    };
+    let pins = if options.deployed { None } else { pins_beside(&question.path) };
+    if let Some(pins) = &pins {
+        started.backend.pin(pins);
+    }
+    if !options.deployed {
+        found = started.backend.circumstances(Some(&question.path))?;
+    }
+    let mut verified = Verified::new(&question, &started, options.deployed, pins);
+    verified.reasons = obstacles(&question, &started, &found);
+    let cells = cells(options, &question, &started)?;
+    if verified.reasons.is_empty() {
+        let Started { backend, survey, release, .. } = &mut started;
+        let layout = options.system.layout;
+        verified.reasons = served::displacing(backend, &options.scratch, &cells, survey, *release, layout)?;
+    }
+    if verified.reasons.is_empty() {
+        prove(options, &question, &mut started, &cells, &mut verified)?;
+    }
+    Ok(verified)
+}
+
+/// The rules file that is meant: that of a run, where its directory is named.
+pub fn file(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(rundir::RULES) } else { path.to_owned() }
+}
+
+/// A rules file, whatever it holds.
+pub fn read(path: &Path) -> Result<Vec<u8>, WorkflowError> {
+    std::fs::read(file(path)).map_err(|cause| WorkflowError::open(path, cause))
+}
+
+/// The settings that a file needs beside the two that switch it on, if the run directory around it knows of any.
+fn pins_beside(rules: &Path) -> Option<Pins> {
+    // What cannot be read here was not written for this file; the proof will show what that means.
+    let findings = RunDir::derived(rules.parent()?).ok()?.findings().ok()?;
+    Some(findings.pins).filter(|pins| !pins.is_empty())
+}
+
+impl Verified {
+    fn new(question: &Question, started: &Started<MpiBackend>, deployed: bool, pins: Option<Pins>) -> Self {
+        let origin = notes::origin(&String::from_utf8_lossy(&question.bytes));
+        let other = origin.filter(|origin| origin.measured != started.release);
+        let note = |origin: notes::Origin| {
+            format!(
+                "It was measured on Open MPI {}, not on {}: whether it is obeyed says nothing about whether it is fast here.",
+                origin.measured, started.release
+            )
+        };
+        Self {
+            file: question.path.clone(),
+            version: started.survey.version,
+            deployed,
+            empty: question.table.is_empty(),
+            pins,
+            notes: other.map(note).into_iter().collect(),
+            reasons: Vec::new(),
+            proof: None,
+            messages: None,
+            uncounted: None,
+        }
+    }
+}
+
+/// The one file that the ranks name, seen from where they work; none where there is not exactly one.
+fn deployed(found: &[Circumstances]) -> Option<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        found.iter().filter_map(|rank| Some(Path::new(&rank.directory).join(rank.file.as_ref()?))).collect();
+    files.sort_unstable();
+    files.dedup();
+    if files.len() == 1 { files.pop() } else { None }
+}
+
+/// What is in the way of any file: none is named, or several are.
+fn nothing_deployed(started: &Started<MpiBackend>, found: &[Circumstances]) -> Result<Verified, WorkflowError> {
+    let nothing = Question::unread(PathBuf::new(), &started.survey)?;
+    let mut verified = Verified::new(&nothing, started, true, None);
+    verified.reasons = obstacles(&nothing, started, found);
+    Ok(verified)
+}
+
+impl Question {
+    /// A file of which only the name is known.
+    fn unread(path: PathBuf, survey: &Survey) -> Result<Self, WorkflowError> {
+        let behaviour = Behaviour::of(survey.version).map_err(RunnerError::from)?;
+        Ok(Self { path, bytes: Vec::new(), table: RuleTable::new(), ruled: Vec::new(), behaviour })
+    }
+}
+
+fn question(path: PathBuf, survey: &Survey) -> Result<Question, WorkflowError> {
+    let bytes = read(&path)?;
+    let behaviour = Behaviour::of(survey.version).map_err(RunnerError::from)?;
+    // Why a file is not taken is told by the release in use.
+    let table = in_force(&path, &bytes, &behaviour)?.to_table();
+    let ruled = collectives(&bytes);
+    Ok(Question { path, bytes, table, ruled, behaviour })
+}
+
+/// What the settings of the ranks put in the way, each with where it comes from.
+fn obstacles(question: &Question, started: &Started<MpiBackend>, found: &[Circumstances]) -> Vec<String> {
+    let ruled = question.ruled.iter().copied().collect();
+    let obstacles = circumstances::obstacles(found, &question.path, &question.bytes, &ruled, &question.behaviour);
+    obstacles.iter().map(|obstacle| reasons::with_source(obstacle, &started.backend)).collect()
+}
+
+fn cells(options: &Options, question: &Question, started: &Started<MpiBackend>) -> Result<Vec<Cell>, WorkflowError> {
+    let ranks = grid::communicator_sizes(&options.ranks, started.survey.slots(), oversubscribes(&options.system))?;
+    let pairs = question.ruled.iter().flat_map(|collective| ranks.iter().map(move |ranks| (*collective, *ranks)));
+    let cells = pairs.flat_map(|(collective, ranks)| {
+        let sizes = if collective.has_sizes() { options.sizes.clone() } else { vec![Bytes(0)] };
+        sizes.into_iter().map(move |bytes| Cell { collective, ranks, bytes })
+    });
+    Ok(cells.filter(|cell| grid::obstacle(*cell, grid::DEFAULT_MEMORY).is_none()).collect())
+}
+
+/// Probes, applies and counts; whatever is not as it should be becomes a reason.
+fn prove(
+    options: &Options,
+    question: &Question,
+    started: &mut Started<MpiBackend>,
+    cells: &[Cell],
+    verified: &mut Verified,
+) -> Result<(), WorkflowError> {
+    let Question { path, table, .. } = question;
+    let Started { backend, survey, release, .. } = started;
+    let proof = proof::prove(backend, path, &options.scratch, table, *release, cells)?;
+    verified.reasons = reasons::of_proof(&proof);
+    if !proof.faults.is_empty() {
+        verified.reasons.extend(reasons::explaining(question, survey, *release));
+        return Ok(());
+    }
+    if !table.is_empty() {
+        match messages::count(backend, path, table, *release, survey, cells) {
+            Ok(messages) => {
+                verified.reasons.extend(reasons::of_messages(&messages, table, *release));
+                verified.messages = Some(messages);
+            }
+            // A library that was built without its monitoring layer obeys rules no less.
+            Err(RunnerError::WorkerFailed(why)) => verified.uncounted = Some(why),
+            Err(other) => return Err(other.into()),
+        }
+    }
+    verified.proof = Some(proof);
+    Ok(())
+}
+
+/// The collectives that the file has rules for, whichever version reads them.
+fn collectives(bytes: &[u8]) -> Vec<Collective> {
+    let read = Behaviour::distinct().into_iter().rev().find_map(|version| load(bytes, &version).into_accepted());
+    read.map_or_else(Vec::new, |file| file.to_table().collectives().map(|(collective, _)| collective).collect())
+}
+
+/// What a version reads.
+pub(crate) fn in_force(path: &Path, bytes: &[u8], version: &Behaviour) -> Result<Loaded, WorkflowError> {
+    match load(bytes, version) {
+        Load::Accepted(file) => Ok(file),
+        Load::Rejected(rejection) => Err(WorkflowError::NotInForce {
+            path: path.to_owned(),
+            reasons: vec![format!("{}: {rejection}", version.name())],
+        }),
+        Load::Crashes(crash) => Err(WorkflowError::NotInForce {
+            path: path.to_owned(),
+            reasons: vec![format!("{}: {crash}", version.name())],
+        }),
+    }
+}

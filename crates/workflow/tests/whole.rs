@@ -1,0 +1,290 @@
+//! `tune` and `validate` from options to files, on the simulated cluster and on one where jobs die.
+
+use std::cell::Cell as Counter;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use collrules_record::findings::Criteria;
+use collrules_record::options::{
+    Grid, Jobs, Refinement, Request, Scenario, Simulated, System, Timing, Tuning, Validating,
+};
+use collrules_record::plan::DeployWay;
+use collrules_record::rundir::{self, RunDir};
+use collrules_record::units::{Bytes, Ranks, Seconds};
+use collrules_record::{Layout, Plan, Policy, Survey};
+use collrules_rules::{Collective, Release};
+use collrules_runner::launch::LaunchPlan;
+use collrules_runner::wire::{Call, CallEnd, Event as Reported};
+use collrules_runner::{Backend, RunnerError};
+use collrules_workflow::campaign::{Begin, options_of};
+use collrules_workflow::start::{Started, start};
+use collrules_workflow::{Event, Session, WorkflowError, tune, validate};
+
+/// A cluster whose measuring jobs die after so many events, as long as there are lives to lose.
+struct Mortal {
+    cluster: Box<dyn Backend>,
+    lives: Rc<Counter<u32>>,
+    events: u32,
+}
+
+impl Backend for Mortal {
+    fn name(&self) -> &'static str {
+        self.cluster.name()
+    }
+
+    fn survey(&mut self) -> Result<Survey, RunnerError> {
+        self.cluster.survey()
+    }
+
+    fn launcher(&self, plan: &Plan) -> Vec<String> {
+        self.cluster.launcher(plan)
+    }
+
+    fn measure(
+        &mut self,
+        plan: &LaunchPlan,
+        report: &mut dyn FnMut(Reported) -> Result<(), RunnerError>,
+    ) -> Result<(), RunnerError> {
+        let mut left = (self.lives.get() > 0).then_some(self.events);
+        self.cluster.measure(plan, &mut |event| {
+            if let Some(left) = &mut left {
+                if *left == 0 {
+                    self.lives.set(self.lives.get() - 1);
+                    return Err(RunnerError::JobDied {
+                        status: "a rank was ended".to_owned(),
+                        doing: "testing".to_owned(),
+                        output: String::new(),
+                        outside: true,
+                    });
+                }
+                *left -= 1;
+            }
+            report(event)
+        })
+    }
+
+    fn trial(
+        &mut self,
+        plan: &LaunchPlan,
+        report: &mut dyn FnMut(Reported) -> Result<(), RunnerError>,
+    ) -> Result<(), RunnerError> {
+        self.cluster.trial(plan, report)
+    }
+
+    fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<CallEnd>, RunnerError> {
+        self.cluster.probe(rules, calls)
+    }
+}
+
+/// Where a test works, and what happened there.
+struct Stage {
+    directory: tempfile::TempDir,
+    notes: Vec<String>,
+    concluded: usize,
+    compared: usize,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        Self { directory, notes: Vec::new(), concluded: 0, compared: 0 }
+    }
+
+    fn run(&self) -> PathBuf {
+        self.directory.path().join("run")
+    }
+
+    /// Runs a workflow on a cluster whose first so many measuring jobs die; more failures than that are too many.
+    fn play<T>(&mut self, deaths: u32, failures: u32, workflow: impl FnOnce(&mut Session<'_>) -> T) -> T {
+        let lives = Rc::new(Counter::new(deaths));
+        let mortal = move |system: &System, stop: &Arc<AtomicBool>| {
+            let started = start(system, stop)?;
+            let backend = Box::new(Mortal { cluster: started.backend, lives: Rc::clone(&lives), events: 60 });
+            Ok(Started { backend: backend as Box<dyn Backend>, ..started })
+        };
+        let (notes, concluded, compared) = (&mut self.notes, &mut self.concluded, &mut self.compared);
+        let mut watch = |event: Event<'_>| match event {
+            Event::Note(note) => notes.push(note.to_owned()),
+            Event::Concluded { .. } => *concluded += 1,
+            Event::Compared { .. } => *compared += 1,
+            _ => {}
+        };
+        workflow(&mut Session {
+            stop: Arc::default(),
+            failures,
+            command: vec!["collrules".to_owned()],
+            start: &mortal,
+            watch: &mut watch,
+        })
+    }
+}
+
+fn timing() -> Timing {
+    Timing { sync: Default::default(), clock_bound: Seconds(1e-6), separate_clocks: false }
+}
+
+fn system(scenario: Scenario) -> System {
+    let simulated = Simulated { scenario, slots: Ranks(8), release: Release::V5_0 };
+    System { layout: Layout::default(), oversubscribe: false, jobs: Jobs::Simulation(simulated) }
+}
+
+fn tuning(scenario: Scenario) -> Tuning {
+    Tuning {
+        grid: Grid {
+            collectives: vec![Collective::Bcast],
+            ranks: vec![Ranks(8)],
+            sizes: vec![Bytes(8), Bytes(8192), Bytes(1 << 20)],
+            segments: vec![Bytes(8192)],
+            fanouts: vec![4],
+            requests: Vec::new(),
+            max_memory: Bytes(512 << 20),
+            only: Vec::new(),
+            launch_per_candidate: false,
+        },
+        budget: None,
+        launches: 3,
+        seed: 1,
+        keep_slow: false,
+        timing: timing(),
+        criteria: Criteria::default(),
+        policy: Policy::default(),
+        refinement: Refinement { rounds: 1, width: 2.0, ranks: false },
+        validate: true,
+        system: system(scenario),
+    }
+}
+
+fn begin(stage: &Stage, scenario: Scenario) -> Begin {
+    Begin::New { tuning: tuning(scenario), out: stage.run() }
+}
+
+#[test]
+fn tuning_leaves_proven_and_compared_rules_and_its_options() {
+    let mut stage = Stage::new();
+    let begin = begin(&stage, Scenario::Stale);
+    let published = stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
+    assert!(!published.findings.table.is_empty(), "an outdated builtin can be beaten");
+    assert!(published.validation.as_ref().is_some_and(|validation| !validation.loses()));
+    assert_eq!((stage.concluded, stage.compared), (1, 1));
+    for name in [rundir::RULES, rundir::MCA_PARAMS, rundir::REPORT, rundir::PAGE, rundir::TREE_SVG, rundir::PROOF] {
+        assert!(published.run.file(name).is_file(), "{name}");
+    }
+    assert!(!published.run.file(rundir::UNPROVEN).exists());
+    let run = RunDir::open(stage.run()).expect("a run");
+    let request = run.manifest().expect("a manifest").request;
+    assert_eq!(request, Some(Request::Tune(tuning(Scenario::Stale))));
+}
+
+#[test]
+fn a_perfect_builtin_keeps_its_calls() {
+    let mut stage = Stage::new();
+    let begin = begin(&stage, Scenario::Perfect);
+    let published = stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
+    assert!(published.findings.table.is_empty());
+    assert!(published.validation.is_none(), "there is nothing to compare");
+    assert_eq!(published.context().switch_on, Vec::<String>::new());
+}
+
+#[test]
+fn rules_that_do_not_hold_in_fresh_launches_are_given_back() {
+    let mut stage = Stage::new();
+    let begin = begin(&stage, Scenario::Deceptive);
+    let published = stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
+    let validation = published.validation.expect("was compared");
+    assert!(!validation.given_back.is_empty() && !validation.loses());
+    assert!(stage.notes.iter().any(|note| note.contains("given back to the builtin")), "{:?}", stage.notes);
+    let kept = published.run.file(rundir::BEFORE_REPAIR);
+    assert!(kept.is_file(), "what the file was is kept");
+    let written = std::fs::read_to_string(published.run.file(rundir::REPORT)).expect("a report");
+    assert!(written.contains("Given back to the builtin"), "the report says what was repaired");
+}
+
+#[test]
+fn jobs_that_die_cost_no_result() {
+    let mut healthy = Stage::new();
+    let first = begin(&healthy, Scenario::Stale);
+    let expected = healthy.play(0, 20, |session| tune::tune(&first, session)).expect("tunes");
+    let mut stage = Stage::new();
+    let begin = begin(&stage, Scenario::Stale);
+    let published = stage.play(4, 20, |session| tune::tune(&begin, session)).expect("tunes all the same");
+    assert_eq!(published.findings.table.collectives().count(), expected.findings.table.collectives().count());
+    let cells = |published: &collrules_workflow::publish::Published| published.findings.cells.len();
+    assert_eq!(cells(&published), cells(&expected));
+}
+
+#[test]
+fn a_run_that_was_given_up_is_resumed_with_its_own_options() {
+    let mut stage = Stage::new();
+    let begin = begin(&stage, Scenario::Stale);
+    let error = stage.play(u32::MAX, 0, |session| tune::tune(&begin, session)).map(drop).expect_err("is given up");
+    let WorkflowError::Incomplete { samples, .. } = error else { panic!("{error}") };
+    assert!(samples > 0, "what was measured is kept");
+    let resumed = options_of(&stage.run()).expect("options");
+    assert_eq!(resumed, tuning(Scenario::Stale));
+    let resume = Begin::Resume { run: stage.run(), tuning: resumed };
+    let published = stage.play(0, 20, |session| tune::tune(&resume, session)).expect("is resumed");
+    assert!(!published.findings.table.is_empty());
+    assert_eq!(published.findings.remarks.iter().filter(|remark| remark.contains("ended early")).count(), 0);
+}
+
+fn validating(repair: bool) -> Validating {
+    Validating {
+        collectives: None,
+        ranks: Vec::new(),
+        sizes: None,
+        pairs: 4,
+        budget: None,
+        min_difference: 0.03,
+        error_rate: 0.05,
+        deploy: DeployWay::Environment,
+        repair,
+        seed: 1,
+        timing: timing(),
+        system: system(Scenario::Deceptive),
+    }
+}
+
+#[test]
+fn a_comparison_that_was_given_up_is_resumed_and_repairs_a_run() {
+    let mut stage = Stage::new();
+    let begin = Begin::New { tuning: Tuning { validate: false, ..tuning(Scenario::Deceptive) }, out: stage.run() };
+    stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
+    let opened = || validate::open(&stage.run()).expect("a run");
+    let first = opened();
+    let (second, third) = (opened(), opened());
+    assert_eq!(validate::as_measured(&first).expect("reads"), Some((system(Scenario::Deceptive), timing())));
+    let interrupted = stage
+        .play(u32::MAX, 0, |session| validate::validate(first, &validating(true), None, session))
+        .map(drop)
+        .expect_err("is given up");
+    assert!(matches!(interrupted, WorkflowError::Unvalidated { .. }), "{interrupted}");
+    let validated =
+        stage.play(0, 20, |session| validate::validate(second, &validating(true), None, session)).expect("is resumed");
+    assert!(stage.notes.iter().any(|note| note.starts_with("resuming the comparison")), "{:?}", stage.notes);
+    assert!(!validated.validation.given_back.is_empty() && !validated.validation.loses());
+    // The file is another one by now than the one that was opened first.
+    let again = stage.play(0, 20, |session| validate::validate(third, &validating(false), None, session));
+    assert!(again.is_ok_and(|again| !again.validation.loses()));
+}
+
+#[test]
+fn a_foreign_file_that_is_slower_is_told_and_rewritten() {
+    let mut stage = Stage::new();
+    let file = stage.directory.path().join("site.conf");
+    std::fs::write(&file, "1\n7\n1\n2\n1\n0 1 0 0\n").expect("written");
+    let out = stage.directory.path().join("out");
+    let options = Validating {
+        ranks: vec![Ranks(8)],
+        sizes: Some(vec![Bytes(1 << 20)]),
+        system: system(Scenario::Perfect),
+        ..validating(true)
+    };
+    let opened = validate::open(&file).expect("opens");
+    assert_eq!(validate::as_measured(&opened).expect("reads"), None);
+    let validated =
+        stage.play(0, 20, |session| validate::validate(opened, &options, Some(&out), session)).expect("compares");
+    assert_eq!(validated.validation.rounds[0].repaired.len(), 1);
+    assert!(file.with_file_name("site.conf.before-repair").is_file());
+}

@@ -1,0 +1,36 @@
+//! `collrules study`: chosen algorithms compared on a grid.
+
+use collrules_workflow::study::{self, Options, README, STUDY, Studied, TIMES};
+
+use crate::args::StudyArgs;
+use crate::failure::Failure;
+use crate::screen::{self, Ink, paint};
+use crate::session;
+
+/// Launches that may fail, as everywhere.
+const FAILURES: u32 = 20;
+
+pub(crate) fn run(args: &StudyArgs) -> Result<(), Failure> {
+    let options = Options {
+        definition: args.definition.clone(),
+        out: args.out.clone(),
+        run: args.run.clone(),
+        note: args.note.clone(),
+        ranks: args.np.clone(),
+        budget: args.budget,
+        launches: args.launches,
+        system: args.launch.system(&args.simulate),
+    };
+    let Studied { paragraphs, figures } = session::with(FAILURES, false, |session| study::study(&options, session))?;
+    let mut lines = Vec::new();
+    for paragraph in &paragraphs {
+        lines.extend(screen::wrapped(&paragraph.replace('*', ""), "", ""));
+        lines.push(String::new());
+    }
+    lines.push(paint(Ink::Heading, &format!("Files in {}:", args.out.display())));
+    let readme = if figures > 0 { "the study, with all tables and figures" } else { "the study, with all tables" };
+    for (name, what) in [(README, readme), (TIMES, "every time"), (STUDY, "all of it for programs")] {
+        lines.extend(screen::wrapped(what, &format!("  {name:<11}  "), &" ".repeat(15)));
+    }
+    screen::print(&lines.join("\n"))
+}

@@ -1,0 +1,135 @@
+//! `collrules verify`: shows whether the Open MPI in use obeys a rules file, and says why where it does not.
+
+use collrules_runner::messages::Messages;
+use collrules_workflow::WorkflowError;
+use collrules_workflow::verify::{self, Options, Verified};
+use serde_json::json;
+
+use crate::args::Verify;
+use crate::failure::Failure;
+use crate::screen::{self, wrapped};
+use crate::session;
+
+pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
+    let options = Options {
+        rules: args.rules.clone(),
+        deployed: args.deployed,
+        ranks: args.np.clone(),
+        sizes: args.sizes.0.clone(),
+        scratch: args.scratch.clone(),
+        system: args.launch.real(),
+    };
+    tell(&session::plain(|session| verify::verify(&options, session))?, args.json)
+}
+
+/// Prints it. What is not obeyed is a failure.
+fn tell(verified: &Verified, as_json: bool) -> Result<(), Failure> {
+    if as_json {
+        screen::print(&serde_json::to_string_pretty(&as_json_value(verified))?)?;
+    } else if verified.reasons.is_empty() {
+        let lines: Vec<String> = sentences(verified).iter().flat_map(|sentence| wrapped(sentence, "", "")).collect();
+        screen::print(&lines.join("\n"))?;
+    }
+    if verified.reasons.is_empty() {
+        return Ok(());
+    }
+    let faults = verified.reasons.iter().map(|reason| wrapped(reason, "  ", "    ").join("\n")).collect();
+    let what = if verified.file.as_os_str().is_empty() {
+        format!("no rules file is in force in Open MPI {}", verified.version)
+    } else {
+        format!("{} is NOT obeyed by Open MPI {}", verified.file.display(), verified.version)
+    };
+    Err(WorkflowError::Unproven { what, faults }.into())
+}
+
+fn sentences(verified: &Verified) -> Vec<String> {
+    let Verified { version, .. } = verified;
+    let file = verified.file.display();
+    let mut sentences = Vec::new();
+    if verified.empty {
+        sentences.push(format!("{file} leaves everything to the builtin: there is nothing to obey."));
+    } else if let Some(proof) = &verified.proof {
+        let how = if verified.deployed { ", as it is deployed," } else { "" };
+        let served = if proof.cells == 0 {
+            "but which rules serve its calls cannot be seen from outside".to_owned()
+        } else {
+            let probed = proof.probed;
+            format!(
+                "and serves every call by the intended rule: {probed} calls, on both sides of every boundary within reach"
+            )
+        };
+        let used = proof.used;
+        sentences.push(format!(
+            "Open MPI {version} accepts {file}{how} {served}. With the file in force, {used} calls with checked data \
+             were right.",
+        ));
+        if proof.cells > 0 && !proof.unshown.is_empty() {
+            let names: Vec<&str> = proof.unshown.iter().map(|collective| collective.name()).collect();
+            sentences.push(format!(
+                "This leaves out {}: in a JSON file no rule makes their calls fail, so none can be seen from outside.",
+                names.join(", ")
+            ));
+        }
+    }
+    if let Some(messages) = &verified.messages {
+        sentences.push(of_messages(messages));
+    }
+    if let Some(why) = &verified.uncounted {
+        sentences.push(format!("That the intended algorithms ran cannot be shown by their messages: {why}."));
+    }
+    if let Some(pins) = &verified.pins {
+        let settings: Vec<String> = pins.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        sentences.push(format!("This holds with the settings that its run asks for: {}.", settings.join(", ")));
+    }
+    sentences.extend(verified.notes.iter().cloned());
+    sentences
+}
+
+fn as_json_value(verified: &Verified) -> serde_json::Value {
+    json!({
+        "file": verified.file.display().to_string(),
+        "version": verified.version.to_string(),
+        "deployed": verified.deployed,
+        "obeyed": verified.reasons.is_empty(),
+        "reasons": verified.reasons,
+        "notes": verified.notes,
+        "settings": verified.pins,
+        "calls": verified.proof.as_ref().map(|proof| json!({ "probed": proof.probed, "used": proof.used })),
+        "messages": verified.messages.as_ref().map(|messages| json!({
+            "shown": messages.shown,
+            "alike": messages.alike,
+            "silent": messages.silent,
+            "other": messages.other,
+            "uncounted": messages.uncounted.iter().map(|(cell, why)| json!({ "cell": cell, "why": why }))
+                .collect::<Vec<_>>(),
+        })),
+        "uncounted": verified.uncounted,
+    })
+}
+
+fn of_messages(messages: &Messages) -> String {
+    let Messages { shown, alike, silent, uncounted, .. } = messages;
+    if shown.is_empty() && alike.is_empty() && uncounted.is_empty() {
+        return if silent.is_empty() {
+            "No call was made that a rule gives an algorithm of its own.".to_owned()
+        } else {
+            format!("The messages of the {} calls with algorithms of their own are not reported.", silent.len())
+        };
+    }
+    let mut text = format!(
+        "Messages counted: {} of {} calls with an algorithm of their own send what that algorithm sends, and the builtin \
+         would not",
+        shown.len(),
+        shown.len() + alike.len() + silent.len() + uncounted.len(),
+    );
+    if !alike.is_empty() {
+        text += &format!("; {} send what both would send", alike.len());
+    }
+    if !silent.is_empty() {
+        text += &format!("; of {} the messages are not reported or cannot be compared", silent.len());
+    }
+    if let Some((cell, why)) = uncounted.first() {
+        text += &format!("; {} could not be counted, the first of them {cell}: {why}", uncounted.len());
+    }
+    text + "."
+}

@@ -1,0 +1,25 @@
+//! What the command line gives to every workflow.
+
+use collrules_workflow::start::start;
+use collrules_workflow::{Event, Session};
+
+use crate::interrupt;
+use crate::progress::Reporter;
+
+/// Runs a workflow, whose events go to a reporter.
+pub(crate) fn with<T>(failures: u32, json: bool, run: impl FnOnce(&mut Session<'_>) -> T) -> T {
+    let mut reporter = Reporter::new(json);
+    let mut watch = |event: Event<'_>| reporter.see(&event);
+    run(&mut Session {
+        stop: interrupt::flag(),
+        failures,
+        command: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
+        start: &start,
+        watch: &mut watch,
+    })
+}
+
+/// The same for what starts no campaign.
+pub(crate) fn plain<T>(run: impl FnOnce(&mut Session<'_>) -> T) -> T {
+    with(0, false, run)
+}
