@@ -44,6 +44,7 @@ pub mod lines;
 pub mod lint;
 pub mod metric;
 pub mod probe;
+mod reach;
 pub mod registry;
 pub mod release;
 pub mod span;

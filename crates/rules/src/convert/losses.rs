@@ -9,12 +9,11 @@ use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::{Collective, json_name};
 use crate::emit::TargetFormat;
-use crate::file::{CollectiveRules, CommRule, Format, Loaded, Reason, Rule, RuleState};
+use crate::file::{CollectiveRules, Format, Loaded, Rule, RuleState};
 use crate::json::{Document, Value};
 use crate::lines::Lines;
-use crate::registry;
 use crate::span::Span;
-use crate::units::Ranks;
+use crate::{reach, registry};
 
 /// Something of the source that the result does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -207,46 +206,11 @@ fn lost(collective: Collective, rule: &Rule, live: &BTreeSet<Span>, format: Targ
 
 /// Adds the communicator rules and rules that serve a call.
 fn serving(loaded: &Loaded, live: &mut BTreeSet<Span>) {
-    for collective in Collective::ALL {
-        let Some((_, rules)) = loaded.rules_for(collective) else { continue };
-        let asked = rules.comm_rules.iter().any(|comm_rule| comm_rule.distribution != Distribution::Any);
-        let distributions = if asked { &Distribution::ALL[..] } else { &Distribution::ALL[..1] };
-        for (comm_rule, served) in
-            rules.comm_rules.iter().zip(comm_rules_that_serve(loaded, collective, rules, distributions))
-        {
-            let Some((ranks, distribution)) = served else { continue };
-            live.insert(comm_rule.span);
-            // What serves changes only where a range begins or lies behind.
-            let sizes = comm_rule.rules.iter().flat_map(|rule| [Some(rule.min), rule.max.checked_add(1)]);
-            for size in sizes.flatten().chain([0]) {
-                live.extend(loaded.serve(collective, ranks, size, distribution).rule.map(|rule| rule.span));
-            }
-        }
+    for reached in reach::reached(loaded).iter().flat_map(|reached| &reached.comm_rules) {
+        live.insert(reached.comm_rule.span);
+        let rules = reached.steps.iter().filter_map(|(_, rule)| *rule);
+        live.extend(rules.map(|rule| reached.comm_rule.rules[rule].span));
     }
-}
-
-/// For each communicator rule communicators that it serves, if there are any.
-fn comm_rules_that_serve(
-    loaded: &Loaded,
-    collective: Collective,
-    rules: &CollectiveRules,
-    distributions: &[Distribution],
-) -> Vec<Option<(Ranks, Distribution)>> {
-    let edges = |comm_rule: &CommRule| [i64::from(comm_rule.min), i64::from(comm_rule.max) + 1];
-    let sizes = rules.comm_rules.iter().flat_map(edges).filter_map(|size| u32::try_from(size).ok());
-    let mut served = vec![None; rules.comm_rules.len()];
-    for ranks in sizes.chain([2]).filter(|size| *size >= 2) {
-        for distribution in distributions {
-            let lookup = loaded.serve(collective, Ranks(ranks), 0, *distribution);
-            let comm_rule = match (lookup.rule, lookup.reason) {
-                (Some(rule), _) => rule.comm_rule,
-                (_, Reason::EmptyCommRule { comm_rule, .. } | Reason::NoSize { comm_rule, .. }) => comm_rule,
-                _ => continue,
-            };
-            served[comm_rule] = Some((Ranks(ranks), *distribution));
-        }
-    }
-    served
 }
 
 fn comments(bytes: &[u8], found: &mut Vec<(Span, Lost)>) {

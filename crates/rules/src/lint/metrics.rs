@@ -3,12 +3,12 @@
 use super::code::Code;
 use super::collect::Collector;
 use super::problem::Related;
-use super::reach::{Served, ServedCommRule, View};
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::file::{Loaded, Rule};
 use crate::hazard::{self, Hazard};
 use crate::metric::{Metric, metric};
+use crate::reach::{Reached, ReachedCommRule, View};
 use crate::release::Release;
 use crate::span::Span;
 use crate::steps::Steps;
@@ -48,8 +48,8 @@ pub(super) fn check(view: &View<'_>, problems: &mut Collector) {
 
 fn size_dependent(
     loaded: &Loaded,
-    served: &Served<'_>,
-    comm_rule: &ServedCommRule<'_>,
+    served: &Reached<'_>,
+    comm_rule: &ReachedCommRule<'_>,
     steps: &Steps<Choice>,
     changes: &[Span],
     problems: &mut Collector,
@@ -74,11 +74,11 @@ fn size_dependent(
     true
 }
 
-fn ranks(comm_rule: &ServedCommRule<'_>) -> String {
+fn ranks(comm_rule: &ReachedCommRule<'_>) -> String {
     comm_rule.ranks.first().map_or_else(String::new, ToString::to_string)
 }
 
-fn unseen(loaded: &Loaded, served: &Served<'_>, comm_rule: &ServedCommRule<'_>, at: Span, problems: &mut Collector) {
+fn unseen(loaded: &Loaded, served: &Reached<'_>, comm_rule: &ReachedCommRule<'_>, at: Span, problems: &mut Collector) {
     let collective = served.collective;
     let seen = match metric(loaded.behaviour.release, collective, Ranks(comm_rule.first() as u32)) {
         Metric::Times(_) => return,
@@ -89,7 +89,7 @@ fn unseen(loaded: &Loaded, served: &Served<'_>, comm_rule: &ServedCommRule<'_>, 
     problems.merge(Code::SizeUnseen, at, 0, &[loaded.behaviour], message);
 }
 
-fn other_metric(loaded: &Loaded, served: &Served<'_>, at: Span, problems: &mut Collector) {
+fn other_metric(loaded: &Loaded, served: &Reached<'_>, at: Span, problems: &mut Collector) {
     let collective = served.collective;
     let seen = match collective {
         _ if loaded.behaviour.release != Release::V4_0 => return,
@@ -105,8 +105,8 @@ fn other_metric(loaded: &Loaded, served: &Served<'_>, at: Span, problems: &mut C
 /// smaller than the number of ranks, were most likely meant as bytes per rank.
 fn per_rank(
     loaded: &Loaded,
-    served: &Served<'_>,
-    comm_rule: &ServedCommRule<'_>,
+    served: &Reached<'_>,
+    comm_rule: &ReachedCommRule<'_>,
     steps: &Steps<Choice>,
     at: Span,
     problems: &mut Collector,

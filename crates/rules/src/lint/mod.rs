@@ -32,13 +32,13 @@ mod words;
 use crate::behaviour::Behaviour;
 use crate::file::{Load, Loaded, load};
 use crate::json::Document;
+use crate::reach::View;
 
 pub use code::Code;
 pub use problem::{Fate, Problem, Reading, Related, Report, Severity};
 
 use collect::Collector;
 use intent::Intent;
-use reach::View;
 use strict::Strict;
 
 /// Checks a file for these versions; for all that behave differently where there are none.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::code::Code;
 use super::collect::Collector;
-use super::reach::{Served, ServedCommRule, View};
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::file::{Loaded, Rule};
 use crate::hazard::RankRange;
+use crate::reach::{Reached, ReachedCommRule, View};
 use crate::registry::{self, Algorithm, MixedTypes, NonCommutative, RankNeed, Uses, When};
 use crate::release::Release;
 use crate::span::Span;
@@ -34,8 +34,8 @@ pub(super) fn check(view: &View<'_>, problems: &mut Collector) {
 
 fn check_comm_rule(
     loaded: &Loaded,
-    served: &Served<'_>,
-    comm_rule: &ServedCommRule<'_>,
+    served: &Reached<'_>,
+    comm_rule: &ReachedCommRule<'_>,
     groups: &mut Groups,
     problems: &mut Collector,
 ) {
@@ -115,7 +115,7 @@ fn ignored(collective: Collective, rule: &Rule) -> impl Iterator<Item = (u64, &'
 fn instead(
     loaded: &Loaded,
     collective: Collective,
-    comm_rule: &ServedCommRule<'_>,
+    comm_rule: &ReachedCommRule<'_>,
     rule: &Rule,
     algorithm: &Algorithm,
     end: Option<u64>,
@@ -143,7 +143,7 @@ fn instead(
 
 /// Whether an algorithm gives way for all calls that a rule serves, and for all sizes of some communicators; and what
 /// it needs.
-fn gives_way(when: When, comm_rule: &ServedCommRule<'_>, rule: &Rule, end: Option<u64>) -> (bool, bool, &'static str) {
+fn gives_way(when: When, comm_rule: &ReachedCommRule<'_>, rule: &Rule, end: Option<u64>) -> (bool, bool, &'static str) {
     let all = |holds: &dyn Fn(RankRange) -> bool| comm_rule.ranks.iter().all(|range| holds(*range));
     let single = |range: RankRange| range.end == Some(range.first + 1);
     // Elements have a byte at least.
