@@ -1,5 +1,6 @@
 # make tune    sets up, builds, and tunes bcast, scatter and barrier on this machine; further options in ARGS:
 #                make tune ARGS='--np 2,4 --budget 60s --out out'
+# make demo    tunes bcast on eight virtual hosts (root; a simulation otherwise), in five minutes, into demo (OUT=DIR)
 # make test    sets up, then runs the tests of the workspace, under two releases of Open MPI where both can be had
 # make test-all   the same, then what takes longer: tuning on several hosts (scripts/virtual-cluster; root only), the benches
 # make cluster-test   of these, the tests on several hosts alone
@@ -8,6 +9,7 @@
 
 CARGO ?= cargo
 ARGS ?=
+OUT ?= demo
 SETUP ?= yes
 
 # Where cargo puts what it builds.
@@ -24,7 +26,7 @@ export PRTE_ALLOW_RUN_AS_ROOT := 1
 export PRTE_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
-.PHONY: help tune test test-all cluster-test check setup setup-tests setup-check
+.PHONY: help tune demo test test-all cluster-test check setup setup-tests setup-check
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -43,6 +45,10 @@ endif
 tune: setup
 	$(CARGO) build
 	$(TARGET)/debug/collrules tune --ops bcast,scatter,barrier $(ARGS)
+
+demo: setup
+	$(CARGO) build
+	scripts/demo $(TARGET)/debug/collrules $(OUT)
 
 setup-check: setup
 ifneq ($(SETUP),no)

@@ -15,10 +15,19 @@ use clap::Parser;
 
 use crate::args::{Args, Command};
 use crate::exit::Exit;
+use crate::failure::Failure;
 
 fn main() -> ExitCode {
     let done = |()| Exit::Done;
-    let result = match Args::parse().command {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        // Help and version are output like any other.
+        Err(said) if !said.use_stderr() => {
+            return said.print().map_or_else(|cause| Failure::Stdout(cause).tell(), |()| Exit::Done.into());
+        }
+        Err(wrong) => wrong.exit(),
+    };
+    let result = match args.command {
         Command::Tune(tune) => cmd::tune::run(&tune),
         Command::Measure(tune) => cmd::measure::run(&tune).map(done),
         Command::Plan(tune) => cmd::plan::run(&tune).map(done),
@@ -39,7 +48,10 @@ fn main() -> ExitCode {
         Command::Man(man) => cmd::man::run(&man).map(done),
     };
     match result {
-        Ok(exit) => exit.into(),
+        Ok(exit) => match progress::lost() {
+            None => exit.into(),
+            Some(cause) => Failure::Stdout(cause).tell(),
+        },
         Err(failure) => failure.tell(),
     }
 }

@@ -102,6 +102,12 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     write!(out, "{text}{end}").and_then(|()| out.flush()).map_err(Failure::Stdout)
 }
 
+/// Writes bytes for programs to standard output, as they are and to the end.
+pub(crate) fn raw(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(Failure::Stdout)
+}
+
 /// A line for standard error: wrapped on a terminal, whole in a log.
 pub(crate) fn logged(prefix: &str, line: &str) -> String {
     let Some(width) = log_width() else { return format!("{prefix}{line}") };

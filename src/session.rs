@@ -4,11 +4,11 @@ use collrules_workflow::start::start;
 use collrules_workflow::{Event, Session};
 
 use crate::interrupt;
-use crate::progress::Reporter;
+use crate::progress::{Output, Reporter};
 
 /// Runs a workflow, whose events go to a reporter.
-pub(crate) fn with<T>(failures: u32, json: bool, run: impl FnOnce(&mut Session<'_>) -> T) -> T {
-    let mut reporter = Reporter::new(json);
+pub(crate) fn with<T>(failures: u32, output: Output, run: impl FnOnce(&mut Session<'_>) -> T) -> T {
+    let mut reporter = Reporter::new(output);
     let mut watch = |event: Event<'_>| reporter.see(&event);
     run(&mut Session {
         stop: interrupt::flag(),
@@ -21,5 +21,5 @@ pub(crate) fn with<T>(failures: u32, json: bool, run: impl FnOnce(&mut Session<'
 
 /// The same for what starts no campaign.
 pub(crate) fn plain<T>(run: impl FnOnce(&mut Session<'_>) -> T) -> T {
-    with(0, false, run)
+    with(0, Output::Text, run)
 }

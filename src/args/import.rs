@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use collrules_import::NamePattern;
+use collrules_import::{Limits, NamePattern};
 use collrules_record::CandidateName;
 use collrules_record::units::Ranks;
 use collrules_rules::{Collective, Release};
@@ -14,7 +14,7 @@ directories, detail.out and best.out of ompi-collectives-tuning; tables with nam
 semicolons or tabs. Any may be packed with gzip. What the content does not say is taken from names such as \
 bcast-np4-a3.txt or np4/a3/bcast.txt, or from options.")]
 pub(crate) struct Import {
-    /// Files, and directories with files
+    /// Files, and directories with files; - is standard input
     #[arg(value_name = "INPUT", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
     /// Directory for the run, which must not hold one yet
@@ -45,15 +45,34 @@ pub(crate) struct Import {
     /// Which time to take where there are several [default: slowest if every timing has it, else average]
     #[arg(long, value_name = "WHICH")]
     pub(crate) time: Option<Time>,
-    /// Leave out timings that are not plausible; by default they are kept and named
-    #[arg(long)]
-    pub(crate) leave_out_flagged: bool,
-    /// GB/s that one process can send or receive at most; faster is flagged
-    #[arg(long, value_name = "GB/S", default_value = "50", value_parser = bandwidth)]
-    pub(crate) process_bandwidth: f64,
+    #[command(flatten)]
+    pub(crate) plausible: Plausible,
     /// Print what was noticed as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What is believed of numbers that others measured.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Plausible {
+    /// Leave out timings that are not plausible; by default they are kept and named
+    #[arg(long)]
+    pub(crate) leave_out_flagged: bool,
+    /// GB/s that one process can send or receive at most; faster timings are flagged [default: 50]
+    #[arg(long, value_name = "GB/S", value_parser = bandwidth)]
+    pub(crate) process_bandwidth: Option<f64>,
+}
+
+impl Plausible {
+    /// What is possible on the machine that was measured.
+    pub(crate) fn limits(&self) -> Limits {
+        self.process_bandwidth.map_or_else(Limits::default, |process_bandwidth| Limits { process_bandwidth })
+    }
+
+    /// Whether nothing was asked for.
+    pub(crate) fn is_default(&self) -> bool {
+        !self.leave_out_flagged && self.process_bandwidth.is_none()
+    }
 }
 
 /// A unit of time.

@@ -24,11 +24,12 @@ use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_rules::emit::TargetFormat;
 use collrules_rules::{Behaviour, Collective, Distribution, Release};
 use collrules_runner::simulate::Simulation;
-use collrules_workflow::options::{Budget, Collectives, MOST_LAUNCHES, Sizes, only, percent};
+use collrules_workflow::options::{Budget, Collectives, Communicators, MOST_LAUNCHES, Sizes, only, percent};
 
+use crate::progress::Output;
 pub(crate) use bench::Bench;
 pub(crate) use generate::{Completions, Man};
-pub(crate) use import::{Import, Time, Unit};
+pub(crate) use import::{Import, Plausible, Time, Unit};
 pub(crate) use policy::PolicyArgs;
 pub(crate) use refine::RefineArgs;
 pub(crate) use report::{Report, ReportFormat};
@@ -70,7 +71,7 @@ pub(crate) enum Command {
     Tune(Tune),
     /// Only measure: the first half of tune, which analyze or tune --resume completes
     Measure(Tune),
-    /// List what would be measured, as tune --dry-run does
+    /// Say what would be measured and how long it will take, as tune --dry-run does
     Plan(Tune),
     /// Make verdicts and rules of a run directory or a timing table, without MPI
     Analyze(Analyze),
@@ -109,9 +110,10 @@ pub(crate) struct Tune {
     /// Collectives to tune, separated by commas, or all
     #[arg(long, value_name = "LIST", default_value = "bcast,scatter,barrier")]
     pub(crate) ops: Collectives,
-    /// Communicator sizes, separated by commas [default: powers of two up to the slots at hand, and the slots]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) np: Vec<Ranks>,
+    /// Communicator sizes, separated by commas; FIRST:LAST for the powers of two between and both ends [default: powers
+    /// of two up to the slots at hand, and the slots]
+    #[arg(long, value_name = "SIZES")]
+    pub(crate) np: Option<Communicators>,
     /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
     #[arg(long, value_name = "SIZES", default_value = "1:1M")]
     pub(crate) sizes: Sizes,
@@ -150,9 +152,15 @@ pub(crate) struct Tune {
     /// Seed of every random order
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// List what would be measured, and stop
+    /// Say what would be measured and how long it will take, and stop
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// With plan or --dry-run, list every point
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    /// Print neither progress nor remarks nor results; failures are still reported on standard error
+    #[arg(long, short, conflicts_with_all = ["verbose", "json", "dry_run"])]
+    pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) criteria: CriteriaArgs,
     #[command(flatten)]
@@ -243,8 +251,8 @@ pub(crate) enum ScenarioArg {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Analyze {
-    /// A run directory, or a timing table: CSV, plain or gzip, with the columns collective, algorithm_id, comm_size,
-    /// message_bytes, avg_latency_us, and perhaps algorithm and launch
+    /// A run directory, or a timing table (- is standard input): columns separated by commas, semicolons or tabs, plain or
+    /// gzip, named collective, algorithm_id, comm_size, message_bytes, avg_latency_us, and perhaps algorithm and launch
     #[arg(value_name = "RUN|TABLE")]
     pub(crate) input: PathBuf,
     /// Directory for what is made of a table, or of a run that has findings already
@@ -253,6 +261,8 @@ pub(crate) struct Analyze {
     /// Release of Open MPI that a table was measured with; a run knows its own [default: 5.0]
     #[arg(long, value_name = "RELEASE")]
     pub(crate) release: Option<Release>,
+    #[command(flatten)]
+    pub(crate) plausible: Plausible,
     #[command(flatten)]
     pub(crate) criteria: CriteriaArgs,
     #[command(flatten)]
@@ -278,7 +288,7 @@ pub(crate) struct Analyze {
 cannot be read."
 )]
 pub(crate) struct Check {
-    /// Rules files of any format; - is standard input
+    /// Rules files of any format; - is standard input, and a run directory stands for its rules
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Release, or version, that shall read them; may be repeated. What one of these rejects is an error
@@ -316,7 +326,7 @@ pub(crate) enum Deny {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// The rules file, of any format
+    /// The rules file, of any format; - is standard input, and a run directory stands for its rules
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// The collective that is called [default: show all ranges of all collectives]
@@ -353,7 +363,7 @@ pub(crate) struct Explain {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Convert {
-    /// The rules file, of any format
+    /// The rules file, of any format; - is standard input, and a run directory stands for its rules
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Format to write: classic (every release), v2 (4.1.8, 5.0.7, 6.0), json (6.0)
@@ -370,7 +380,7 @@ pub(crate) struct Convert {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Diff {
-    /// A rules file, of any format
+    /// A rules file, of any format; - is standard input, and a run directory stands for its rules
     #[arg(value_name = "A")]
     pub(crate) left: PathBuf,
     /// Another
@@ -382,6 +392,18 @@ pub(crate) struct Diff {
     /// Answer in JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Tune {
+    /// What the session writes on the way.
+    pub(crate) fn output(&self) -> Output {
+        if self.quiet { Output::Quiet } else { Output::of(self.session.json) }
+    }
+}
+
+/// Communicator sizes that were given; none where the default is meant.
+pub(crate) fn ranks(given: Option<&Communicators>) -> Vec<Ranks> {
+    given.map(|given| given.0.clone()).unwrap_or_default()
 }
 
 fn distribution(text: &str) -> Result<Distribution, String> {

@@ -6,16 +6,26 @@ use collrules_record::options::{
 };
 use collrules_record::units::Seconds;
 
-use super::{CriteriaArgs, Launch, ScenarioArg, Simulate, Timing, Tune, Validate};
+use super::{CriteriaArgs, Launch, ScenarioArg, Simulate, Timing, Tune, Validate, ranks};
 use crate::failure::Failure;
 
 impl Tune {
+    /// Refuses options that contradict each other.
+    pub(crate) fn consistent(&self) -> Result<(), Failure> {
+        match self.only.iter().find(|(collective, _)| !self.ops.0.contains(collective)) {
+            Some((collective, _)) => Err(Failure::usage(format!(
+                "--only names an algorithm of {collective}, which is not tuned: add {collective} to --ops"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// What a new run shall do.
     pub(crate) fn tuning(&self) -> Tuning {
         Tuning {
             grid: Grid {
                 collectives: self.ops.0.clone(),
-                ranks: self.np.clone(),
+                ranks: ranks(self.np.as_ref()),
                 sizes: self.sizes.0.clone(),
                 segments: self.segments.clone(),
                 fanouts: self.fanouts.clone(),
@@ -174,7 +184,7 @@ impl Validate {
     pub(crate) fn options(&self) -> Validating {
         Validating {
             collectives: self.ops.as_ref().map(|ops| ops.0.clone()),
-            ranks: self.np.clone(),
+            ranks: ranks(self.np.as_ref()),
             sizes: self.sizes.as_ref().map(|sizes| sizes.0.clone()),
             pairs: self.pairs,
             budget: self.budget.0,
@@ -220,7 +230,7 @@ mod tests {
     fn every_option_of_a_run_can_be_said_anew_or_was_decided() {
         // An option that `resuming` does not know would be ignored in silence.
         let known = include_str!("options.rs");
-        let session = ["resume", "json", "failures", "dry_run"];
+        let session = ["resume", "json", "failures", "dry_run", "verbose", "quiet"];
         let command = <Tune as clap::Args>::augment_args(clap::Command::new(""));
         for argument in command.get_arguments().map(|argument| argument.get_id().as_str()) {
             let named = known.contains(&format!("\"{argument}\""));

@@ -8,9 +8,16 @@ pub(crate) struct RefineArgs {
     #[arg(long, value_name = "ROUNDS", default_value_t = 2)]
     pub(crate) refine: u32,
     /// Narrow enough: upper over lower end of the sizes around a change
-    #[arg(long, value_name = "RATIO", default_value_t = 1.25)]
+    #[arg(long, value_name = "RATIO", default_value = "1.25", value_parser = width)]
     pub(crate) refine_width: f64,
     /// Measure communicator sizes between those of the grid as well
     #[arg(long)]
     pub(crate) refine_np: bool,
+}
+
+fn width(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(ratio) if ratio > 1.0 && ratio.is_finite() => Ok(ratio),
+        _ => Err(format!("`{text}` is no ratio above 1: the sizes around a change differ by more than nothing")),
+    }
 }

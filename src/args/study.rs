@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use collrules_record::units::Ranks;
-
-use collrules_workflow::options::{Budget, MOST_LAUNCHES};
+use collrules_workflow::options::{Budget, Communicators, MOST_LAUNCHES};
 
 use super::{Launch, Simulate};
 
@@ -38,9 +36,9 @@ pub(crate) struct StudyArgs {
     /// What the reader should know about the machine, in whole sentences
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
-    /// Communicator sizes, instead of those of the definition; all of them are needed
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) np: Vec<Ranks>,
+    /// Communicator sizes, as for tune, instead of those of the definition; all of them are needed
+    #[arg(long, value_name = "SIZES")]
+    pub(crate) np: Option<Communicators>,
     /// Time for all of it, instead of that of the definition
     #[arg(long, value_name = "TIME|none", conflicts_with = "run")]
     pub(crate) budget: Option<Budget>,

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use collrules_record::plan::DeployWay;
-use collrules_record::units::Ranks;
 use collrules_runner::validation::MOST_PAIRS;
 
-use collrules_workflow::options::{Budget, Collectives, Sizes, percent};
+use collrules_workflow::options::{Budget, Collectives, Communicators, Sizes, percent};
 use collrules_workflow::plan::PAIRS;
 
 use super::{Launch, Simulate, Timing};
@@ -25,10 +24,10 @@ pub(crate) struct Validate {
     /// Collectives to compare, separated by commas, or all [default: those that the file has rules for]
     #[arg(long, value_name = "LIST")]
     pub(crate) ops: Option<Collectives>,
-    /// Communicator sizes, separated by commas [default: those of the run; for other files the powers of two up to the
-    /// slots at hand, and the slots]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) np: Vec<Ranks>,
+    /// Communicator sizes, as for tune [default: those of the run; for other files the powers of two up to the slots at
+    /// hand, and the slots]
+    #[arg(long, value_name = "SIZES")]
+    pub(crate) np: Option<Communicators>,
     /// Message sizes [default: those of the run and sizes between them; for other files both ends and the middle of each
     /// of its ranges]
     #[arg(long, value_name = "SIZES")]

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use collrules_record::units::Ranks;
-
-use collrules_workflow::options::Sizes;
+use collrules_workflow::options::{Communicators, Sizes};
 
 use super::Launch;
 
@@ -17,9 +15,9 @@ pub(crate) struct Verify {
     /// file to it
     #[arg(long)]
     pub(crate) deployed: bool,
-    /// Communicator sizes to call on, separated by commas [default: powers of two up to the slots at hand, and the slots]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) np: Vec<Ranks>,
+    /// Communicator sizes to call on, as for tune [default: powers of two up to the slots at hand, and the slots]
+    #[arg(long, value_name = "SIZES")]
+    pub(crate) np: Option<Communicators>,
     /// Message sizes to call with, beside both sides of every boundary
     #[arg(long, value_name = "SIZES", default_value = "1:1M")]
     pub(crate) sizes: Sizes,

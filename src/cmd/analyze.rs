@@ -1,5 +1,8 @@
 //! `collrules analyze`: verdicts and rules of a run directory or a timing table, without MPI.
 
+use std::path::Path;
+
+use collrules_import::Options;
 use collrules_record::rundir::{self, RunDir};
 use collrules_workflow::analyze::Source;
 use collrules_workflow::{WorkflowError, publish};
@@ -15,13 +18,27 @@ pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
             if args.release.is_some() {
                 return Err(Failure::usage("a run knows its own release; --release is for tables"));
             }
+            if !args.plausible.is_default() {
+                return Err(Failure::usage(
+                    "--leave-out-flagged and --process-bandwidth are for tables: what collrules measured is not doubted, \
+                     and `collrules import` takes both for what others did",
+                ));
+            }
             let (source, run) = Source::of_run(&args.input, session)?;
             (source, Some(run))
         } else {
+            if args.input != Path::new("-") && !args.input.exists() {
+                return Err(WorkflowError::Input(format!("{} does not exist", args.input.display())).into());
+            }
             if args.out.is_none() && args.train_launches.is_empty() {
                 return Err(Failure::usage("a table needs a directory for what is made of it: --out DIR"));
             }
-            (Source::of_table(&args.input, args.release.unwrap_or(TABLE_RELEASE), session)?, None)
+            let options = Options {
+                leave_out_flagged: args.plausible.leave_out_flagged,
+                limits: args.plausible.limits(),
+                ..Options::of(args.release.unwrap_or(TABLE_RELEASE))
+            };
+            (Source::of_table(&args.input, options, session)?, None)
         };
         if !args.train_launches.is_empty() {
             return replay::run(args, &source).map(|()| None);
@@ -39,7 +56,10 @@ pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
 /// Where the findings go. What was concluded before, and perhaps proven and installed, is not overwritten.
 fn target(args: &Analyze, run: Option<RunDir>) -> Result<RunDir, Failure> {
     match (&args.out, run) {
-        (Some(out), _) => Ok(RunDir::prepare_derived(out)?),
+        (Some(out), _) => {
+            publish::refuse_unnameable(out)?;
+            Ok(RunDir::prepare_derived(out)?)
+        }
         (None, Some(run)) if !run.file(rundir::FINDINGS).exists() => Ok(run),
         _ => Err(WorkflowError::Occupied(format!(
             "{} holds findings already; name another directory for new ones with --out",

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
-use std::io::{Read, Write};
-use std::path::Path;
+use std::io::Write;
 
 use collrules_rules::lines::{Lines, plain};
 use collrules_rules::lint::{self, Fate, Problem, Report, Severity};
@@ -19,7 +17,7 @@ use crate::failure::Failure;
 use crate::screen;
 
 pub(crate) fn run(args: &Check) -> Result<Exit, Failure> {
-    let sources = args.files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let sources = args.files.iter().map(|path| source::read(path)).collect::<Result<Vec<_>, _>>()?;
     let reports: Vec<Report> = sources.iter().map(|source| lint::check(source, &args.release)).collect();
     let denied = match args.deny {
         None => Severity::Error,
@@ -27,7 +25,7 @@ pub(crate) fn run(args: &Check) -> Result<Exit, Failure> {
         Some(Deny::Notes) => Severity::Note,
     };
     let named = args.files.iter().zip(&sources).zip(&reports);
-    let named = named.map(|((path, source), report)| (name(path), source.as_slice(), report));
+    let named = named.map(|((path, source), report)| (source::shown(path), source.as_slice(), report));
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let written = if args.json {
         let files: Vec<Value> = named.map(|(name, source, report)| as_json(&name, source, report)).collect();
@@ -43,20 +41,6 @@ pub(crate) fn run(args: &Check) -> Result<Exit, Failure> {
     written.and_then(|()| out.flush()).map_err(Failure::Stdout)?;
     let fails = reports.iter().filter_map(Report::worst).any(|worst| worst >= denied);
     Ok(if fails { Exit::Problems } else { Exit::Done })
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let read = if path == Path::new("-") {
-        let mut source = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut source).map(|_| source)
-    } else {
-        fs::read(path)
-    };
-    read.map_err(|cause| Failure::open(path, cause))
-}
-
-fn name(path: &Path) -> String {
-    if path == Path::new("-") { "standard input".to_owned() } else { source::shown(path) }
 }
 
 /// How many other places of a problem are named.

@@ -1,11 +1,10 @@
 //! `collrules completions`: what a shell needs to complete our command lines.
 
-use std::io::Write;
-
 use clap::CommandFactory;
 
 use crate::args::{Args, Completions};
 use crate::failure::Failure;
+use crate::screen;
 
 pub(crate) fn run(args: &Completions) -> Result<(), Failure> {
     let mut command = Args::command();
@@ -13,5 +12,5 @@ pub(crate) fn run(args: &Completions) -> Result<(), Failure> {
     // The generator panics where it cannot write; memory always takes it.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, name, &mut script);
-    std::io::stdout().lock().write_all(&script).map_err(Failure::Stdout)
+    screen::raw(&script)
 }

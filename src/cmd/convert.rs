@@ -1,9 +1,8 @@
 //! `collrules convert`: writes what a rules file means in another format, and says what that loses.
 
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::path::Path;
 
+use collrules_record::rundir;
 use collrules_rules::convert::{self, Conversion, ConvertError};
 use collrules_rules::diff::FileDifference;
 use collrules_rules::emit::Notes;
@@ -14,6 +13,7 @@ use super::source;
 use crate::args::Convert;
 use crate::failure::Failure;
 use crate::progress::say;
+use crate::screen;
 use collrules_workflow::TOOL;
 
 /// How many changes are named for each version.
@@ -31,17 +31,11 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
     let notes = Notes { header: vec![said], ..Notes::default() };
     let conversion = convert::convert(&bytes, &source, args.to, &notes).map_err(failed)?;
     match &args.out {
-        Some(path) => write(path, &conversion.text)?,
-        None => std::io::stdout().lock().write_all(conversion.text.as_bytes()).map_err(Failure::Stdout)?,
+        Some(path) => rundir::put_new(path, &conversion.text).map_err(|cause| Failure::write(path, cause))?,
+        None => screen::raw(conversion.text.as_bytes())?,
     }
     tell(&args.file, &conversion);
     Ok(())
-}
-
-/// Writes a file that is not there yet.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let written = OpenOptions::new().write(true).create_new(true).open(path);
-    written.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|cause| Failure::write(path, cause))
 }
 
 /// Says what is not as it was, on standard error.

@@ -17,6 +17,9 @@ use crate::failure::Failure;
 use crate::progress::say;
 use crate::screen::{self, Ink, paint, wrapped};
 
+/// How many ranges a table names at most: nobody reads a million lines, and laying them out takes long.
+const NAMED: usize = 1000;
+
 /// What a version makes of two files.
 #[derive(Debug, PartialEq)]
 struct Compared {
@@ -29,6 +32,9 @@ struct Compared {
 
 /// Says what differs; the exit code says whether something does.
 pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
+    if [&args.left, &args.right].into_iter().all(|path| path == Path::new("-")) {
+        return Err(Failure::usage("standard input holds one file: name the other one"));
+    }
     let (left, right) = (source::read(&args.left)?, source::read(&args.right)?);
     let versions = source::versions(&args.release);
     let mut unread = [Vec::new(), Vec::new()];
@@ -124,7 +130,7 @@ fn block(args: &Diff, group: &Group<Compared>) -> String {
         if distributed {
             header.insert(1, "on nodes");
         }
-        let rows = differences.iter().map(|FileDifference { distribution, difference }| {
+        let rows = differences.iter().take(NAMED).map(|FileDifference { distribution, difference }| {
             let words = |choice| said(release, difference.collective, choice);
             let mut cells = vec![
                 difference.collective.to_string(),
@@ -139,6 +145,9 @@ fn block(args: &Diff, group: &Group<Compared>) -> String {
             cells
         });
         text += &(aligned(screen::width(), &header, rows, &[]) + "\n");
+        if calls > NAMED {
+            text += &format!("and {} more ranges, which --json lists\n", calls - NAMED);
+        }
     }
     text
 }

@@ -1,8 +1,11 @@
-//! What `--dry-run` says: the points, and how long they will take.
+//! What `--dry-run` says: what is measured, and how long it will take.
 
-use collrules_record::Plan;
+use std::collections::BTreeSet;
+
 use collrules_record::plan::{CellPlan, Shared};
-use collrules_record::units::Seconds;
+use collrules_record::units::{Bytes, Ranks, Seconds};
+use collrules_record::{Candidate, Plan};
+use collrules_report::terminal::aligned;
 use collrules_runner::forecast::{Forecast, forecast};
 use collrules_workflow::campaign::remarks_on;
 use collrules_workflow::options::Budget;
@@ -18,10 +21,15 @@ pub(super) fn print(
     plan: &Plan,
     budget: Budget,
     beyond: &[(&str, Seconds)],
+    verbose: bool,
 ) -> Result<(), Failure> {
     let forecast = forecast(started.backend.as_mut(), plan)?;
     let mut lines = wrapped(&started.survey.library, "", "  ");
-    lines.extend(plan.cells.chunk_by(alike).flat_map(points));
+    if verbose {
+        lines.extend(plan.cells.chunk_by(alike).flat_map(points));
+    } else {
+        lines.extend([String::new(), overview(plan), String::new()]);
+    }
     let mut remarks = remarks_on(plan);
     remarks.push(format!("{} cells, {} points, {} launches", plan.cells.len(), plan.points(), plan.launches));
     let others = (1.0 + PROOF_JOBS) * started.startup.0;
@@ -32,8 +40,41 @@ pub(super) fn print(
     if started.backend.name() == "simulation" {
         remarks.push("All times are on the clock of the simulation.".to_owned());
     }
+    if !verbose {
+        remarks.push("--verbose lists every point.".to_owned());
+    }
     lines.extend(remarks.iter().flat_map(|line| wrapped(line, "", "  ")));
     screen::print(&lines.join("\n"))
+}
+
+/// A line for each collective.
+fn overview(plan: &Plan) -> String {
+    let of_collective = plan.cells.chunk_by(|one, other| one.cell.collective == other.cell.collective);
+    let rows = of_collective.map(|cells| {
+        let ranks: BTreeSet<Ranks> = cells.iter().map(|planned| planned.cell.ranks).collect();
+        let sizes: BTreeSet<Bytes> = cells.iter().map(|planned| planned.cell.bytes).collect();
+        let candidates: BTreeSet<Candidate> = cells.iter().flat_map(|planned| planned.candidates.clone()).collect();
+        let points: usize = cells.iter().map(|planned| planned.candidates.len()).sum();
+        let has_sizes = cells[0].cell.collective.has_sizes();
+        vec![
+            cells[0].cell.collective.to_string(),
+            ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+            if has_sizes { range(&sizes) } else { "-".to_owned() },
+            cells.len().to_string(),
+            candidates.len().to_string(),
+            points.to_string(),
+        ]
+    });
+    let header = ["collective", "ranks", "message sizes", "cells", "candidates", "points"];
+    aligned(screen::width(), &header, rows, &[3, 4, 5])
+}
+
+/// `21 from 1B to 1MiB`.
+fn range(sizes: &BTreeSet<Bytes>) -> String {
+    match (sizes.first(), sizes.last()) {
+        (Some(first), Some(last)) if first != last => format!("{} from {first} to {last}", sizes.len()),
+        (first, _) => first.map(ToString::to_string).unwrap_or_default(),
+    }
 }
 
 /// Whether the same is measured in both cells, of which the second comes behind the first.

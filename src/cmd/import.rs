@@ -1,14 +1,18 @@
 //! `collrules import`: what others measured as a run directory.
 
-use collrules_import::{Facts, Finding, ImportManifest, ImportReport, Importer, Limits, Options, Severity, TimeWanted};
+use collrules_import::{Facts, Finding, ImportManifest, ImportReport, Importer, Options, Severity, TimeWanted};
 use collrules_record::findings::Statistic;
 use collrules_record::rundir::{self, RunDir};
+
+use collrules_workflow::publish;
 
 use crate::args::{Import, TABLE_RELEASE, Time};
 use crate::failure::Failure;
 use crate::screen;
 
 pub(crate) fn run(args: &Import) -> Result<(), Failure> {
+    // What is analysed there later has to be named by settings.
+    publish::refuse_unnameable(&args.out)?;
     let release = args.release.unwrap_or(TABLE_RELEASE);
     let mut importer = Importer::new(Options {
         release,
@@ -25,8 +29,8 @@ pub(crate) fn run(args: &Import) -> Result<(), Failure> {
             Some(Time::Slowest) => TimeWanted::SlowestRank,
             Some(Time::Average) => TimeWanted::RankAverage,
         },
-        leave_out_flagged: args.leave_out_flagged,
-        limits: Limits { process_bandwidth: args.process_bandwidth },
+        leave_out_flagged: args.plausible.leave_out_flagged,
+        limits: args.plausible.limits(),
     });
     collrules_import::add_all(&mut importer, &args.inputs).map_err(|error| Failure::open(&error.path, error.cause))?;
     let import = importer.finish().map_err(|cause| Failure::NotImported { cause })?;

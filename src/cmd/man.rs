@@ -1,14 +1,17 @@
 //! `collrules man`: manual pages, from the definitions that parse the command line.
 
 use std::fs;
-use std::io::{self, Write};
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory};
 use clap_mangen::Man as Page;
+use collrules_record::rundir;
+use collrules_workflow::WorkflowError;
 
 use crate::args::{Args, Man};
 use crate::failure::Failure;
+use crate::screen;
 
 pub(crate) fn run(args: &Man) -> Result<(), Failure> {
     let pages = pages();
@@ -22,7 +25,7 @@ pub(crate) fn run(args: &Man) -> Result<(), Failure> {
         return Err(Failure::usage(format!("`{wanted}` is no command; there are {}", names.join(", "))));
     };
     let text = rendered(page).map_err(Failure::Stdout)?;
-    io::stdout().lock().write_all(&text).map_err(Failure::Stdout)
+    screen::raw(&text)
 }
 
 /// The program and its commands, each named as its page: `collrules`, `collrules-tune`, ...
@@ -48,11 +51,35 @@ fn rendered(page: &Command) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
+/// Writes all pages, or none where one of them would replace what somebody else wrote.
 fn write_all(directory: &Path, pages: &[Command]) -> Result<(), Failure> {
     fs::create_dir_all(directory).map_err(|cause| Failure::write(directory, cause))?;
-    for page in pages {
-        let path = directory.join(format!("{}.1", page.get_name()));
-        rendered(page).and_then(|text| fs::write(&path, text)).map_err(|cause| Failure::write(&path, cause))?;
+    let paths: Vec<PathBuf> = pages.iter().map(|page| directory.join(format!("{}.1", page.get_name()))).collect();
+    if let Some(foreign) = paths.iter().find(|path| path.symlink_metadata().is_ok() && !is_ours(path)) {
+        return Err(WorkflowError::Occupied(format!(
+            "{} was not written by `collrules man`: move it away, or name another directory with --out",
+            foreign.display(),
+        ))
+        .into());
+    }
+    for (page, path) in pages.iter().zip(&paths) {
+        let written = rendered(page).and_then(|text| rundir::put(path, &String::from_utf8_lossy(&text)));
+        written.map_err(|cause| Failure::write(path, cause))?;
     }
     Ok(())
 }
+
+/// Whether a file is a page of ours, of whatever version: its title says so. Nothing but files is opened, since a pipe
+/// would never end.
+fn is_ours(path: &Path) -> bool {
+    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    let text = if is_file { fs::read(path).unwrap_or_default() } else { Vec::new() };
+    let head = String::from_utf8_lossy(&text[..text.len().min(HEAD)]);
+    head.lines().any(|line| line.starts_with(".TH collrules") && line.ends_with(MANUAL))
+}
+
+/// The title is within so many bytes of the beginning.
+const HEAD: usize = 400;
+
+/// The manual that pages belong to, as titles end with it.
+const MANUAL: &str = "\"User Commands\"";

@@ -18,8 +18,10 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
         return plan::run(args);
     }
     let begin = begin(args)?;
-    let measured =
-        session::with(args.session.failures, args.session.json, |session| campaign::measure(&begin, session))?;
+    let measured = session::with(args.session.failures, args.output(), |session| campaign::measure(&begin, session))?;
+    if args.quiet {
+        return Ok(());
+    }
     let run = measured.run().path().display();
     say(&format!(
         "`collrules tune --resume {run}` makes the rules and proves them, `collrules analyze {run}` needs no MPI"
@@ -30,6 +32,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
 /// Where the campaign begins: with these options, or with those of a run and what of these may change them.
 pub(super) fn begin(args: &Tune) -> Result<Begin, Failure> {
     let Some(run) = &args.session.resume else {
+        args.consistent()?;
         // Named after the time, so that one call does not get in the way of another.
         let default = || PathBuf::from(format!("collrules-run-{}", manifest::stamp()));
         return Ok(Begin::New { tuning: args.tuning(), out: args.out.clone().unwrap_or_else(default) });

@@ -1,7 +1,5 @@
 //! `collrules plan`: what would be measured, and how long it will take.
 
-use std::io::Write;
-
 use collrules_record::units::Seconds;
 use collrules_workflow::plan::{Shares, plan};
 use collrules_workflow::start::start;
@@ -10,21 +8,23 @@ use super::foresee;
 use crate::args::Tune;
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::screen;
 
 pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     if args.session.resume.is_some() {
         return Err(Failure::usage("the plan of a run is in its manifest.json; --resume resumes it"));
     }
+    args.consistent()?;
     let tuning = args.tuning();
     let mut started = start(&tuning.system, &interrupt::flag())?;
     let plan = plan(&tuning, &started.survey, started.startup)?;
     if args.session.json {
-        return writeln!(std::io::stdout(), "{}", serde_json::to_string(&plan)?).map_err(Failure::Stdout);
+        return screen::print(&serde_json::to_string(&plan)?);
     }
     let shares = Shares::of(&tuning, started.startup);
     let beyond = [
         ("Refinement between sizes of the grid", Seconds(shares.refinement)),
         ("Validation in fresh launches", Seconds(shares.validation)),
     ];
-    foresee::print(&mut started, &plan, args.budget, &beyond)
+    foresee::print(&mut started, &plan, args.budget, &beyond, args.verbose)
 }

@@ -1,6 +1,5 @@
 //! `collrules report`: the findings of a run in every format, and what changed since another run.
 
-use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -86,7 +85,7 @@ fn compared_run<'a>(published: &'a Published, observations: Option<&'a Observati
 fn put(out: Option<&Path>, text: &str) -> Result<(), Failure> {
     match out {
         Some(path) => rundir::put(path, text).map_err(|cause| Failure::write(path, cause)),
-        None => std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Stdout),
+        None => screen::raw(text.as_bytes()),
     }
 }
 

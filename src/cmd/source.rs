@@ -1,15 +1,33 @@
 //! What the commands on rules files share.
 
+use std::io::Read;
 use std::path::Path;
 
 use collrules_rules::Behaviour;
 use collrules_rules::lines::plain;
+use collrules_workflow::verify;
 
-pub(super) use collrules_workflow::verify::read;
+use crate::failure::Failure;
+
+/// Stands for standard input.
+const STDIN: &str = "-";
+
+/// A rules file, whatever it holds: standard input for `-`, and the rules of a run for its directory.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    if path != Path::new(STDIN) {
+        return Ok(verify::read(path)?);
+    }
+    let mut source = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut source).map_err(|cause| Failure::open(path, cause))?;
+    Ok(source)
+}
 
 /// What a file is called in messages: its path, without what a terminal would obey.
 pub(super) fn shown(path: &Path) -> String {
-    plain(&path.display().to_string())
+    if path == Path::new(STDIN) {
+        return "standard input".to_owned();
+    }
+    plain(&verify::file(path).display().to_string())
 }
 
 /// The versions that were asked for, or one for each way of reading files.

@@ -4,6 +4,7 @@ use collrules_workflow::study::{self, Options, README, STUDY, Studied, TIMES};
 
 use crate::args::StudyArgs;
 use crate::failure::Failure;
+use crate::progress::Output;
 use crate::screen::{self, Ink, paint};
 use crate::session;
 
@@ -16,12 +17,13 @@ pub(crate) fn run(args: &StudyArgs) -> Result<(), Failure> {
         out: args.out.clone(),
         run: args.run.clone(),
         note: args.note.clone(),
-        ranks: args.np.clone(),
+        ranks: crate::args::ranks(args.np.as_ref()),
         budget: args.budget,
         launches: args.launches,
         system: args.launch.system(&args.simulate),
     };
-    let Studied { paragraphs, figures } = session::with(FAILURES, false, |session| study::study(&options, session))?;
+    let Studied { paragraphs, figures } =
+        session::with(FAILURES, Output::Text, |session| study::study(&options, session))?;
     let mut lines = Vec::new();
     for paragraph in &paragraphs {
         lines.extend(screen::wrapped(&paragraph.replace('*', ""), "", ""));

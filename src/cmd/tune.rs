@@ -13,8 +13,8 @@ pub(crate) fn run(args: &Tune) -> Result<Exit, Failure> {
         return plan::run(args).map(|()| Exit::Done);
     }
     let begin = measure::begin(args)?;
-    let published = session::with(args.session.failures, args.session.json, |session| tune(&begin, session))?;
-    if !args.session.json {
+    let published = session::with(args.session.failures, args.output(), |session| tune(&begin, session))?;
+    if !args.session.json && !args.quiet {
         conclude::print(&published)?;
     }
     let loses = published.validation.is_some_and(|validation| validation.loses());

@@ -1,7 +1,5 @@
 //! `collrules validate`: whether a rules file makes anything slower, in fresh launches without it and with it.
 
-use std::io::Write;
-
 use clap::parser::ValueSource;
 use clap::{Args as _, CommandFactory};
 use collrules_record::rundir;
@@ -10,6 +8,8 @@ use collrules_workflow::validate;
 use crate::args::{Args, Launch, Simulate, Timing, Validate};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::progress::Output;
+use crate::screen;
 use crate::session;
 
 pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
@@ -20,13 +20,13 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
     {
         (options.system, options.timing) = (system, timing);
     }
-    let validated = session::with(args.failures, args.json, |session| {
+    let validated = session::with(args.failures, Output::of(args.json), |session| {
         validate::validate(opened, &options, args.out.as_deref(), session)
     })?;
     if !args.json {
         let text = collrules_report::validation::text(&validated.validation, validated.release);
         let file = validated.home.file(rundir::VALIDATION);
-        writeln!(std::io::stdout(), "{text}\nAll numbers: {}", file.display()).map_err(Failure::Stdout)?;
+        screen::print(&format!("{text}\nAll numbers: {}", file.display()))?;
     }
     Ok(if validated.validation.loses() { Exit::Slower } else { Exit::Done })
 }

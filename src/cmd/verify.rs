@@ -14,7 +14,7 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
     let options = Options {
         rules: args.rules.clone(),
         deployed: args.deployed,
-        ranks: args.np.clone(),
+        ranks: crate::args::ranks(args.np.as_ref()),
         sizes: args.sizes.0.clone(),
         scratch: args.scratch.clone(),
         system: args.launch.real(),

@@ -1,7 +1,8 @@
 //! Events for programs: one JSON object per line on standard output. Names and meaning are documented in FORMATS.md.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Mutex;
 
 use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
@@ -28,11 +29,24 @@ pub(super) fn event(event: &Happening<'_>) {
     });
 }
 
-/// Writes a line.
+/// Why an event could not be written, if one could not.
+static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Why an event could not be written, if one could not. Asked once, at the end.
+pub(crate) fn lost() -> Option<io::Error> {
+    LOST.lock().ok()?.take()
+}
+
+/// Writes a line. Nobody listening is no reason to stop measuring; what else goes wrong is kept for the end.
 fn emit(value: &Value) {
-    let mut out = std::io::stdout().lock();
-    // Nobody listening is no reason to stop measuring.
-    let _ = writeln!(out, "{value}").and_then(|()| out.flush());
+    let mut out = io::stdout().lock();
+    let written = writeln!(out, "{value}").and_then(|()| out.flush());
+    if let Err(cause) = written
+        && cause.kind() != io::ErrorKind::BrokenPipe
+        && let Ok(mut lost) = LOST.lock()
+    {
+        lost.get_or_insert(cause);
+    }
 }
 
 fn started(run: &Path, plan: &Plan, resumed: bool) -> Value {

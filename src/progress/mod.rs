@@ -14,6 +14,7 @@ use collrules_runner::wire::Event;
 use collrules_workflow::Event as Happening;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+pub(crate) use self::json::lost;
 use crate::screen;
 use estimate::Estimate;
 
@@ -39,15 +40,36 @@ pub(crate) struct Reporter {
 enum How {
     Bar(ProgressBar),
     Plain { last: Instant },
+    Quiet,
     Json,
+}
+
+/// What is written on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// Progress, for people.
+    Text,
+    /// Failures alone.
+    Quiet,
+    /// Events, for programs.
+    Json,
+}
+
+impl Output {
+    /// JSON, or text.
+    pub(crate) fn of(json: bool) -> Self {
+        if json { Self::Json } else { Self::Text }
+    }
 }
 
 impl Reporter {
     /// A reporter that tells people, or programs.
-    pub(crate) fn new(json: bool) -> Self {
+    pub(crate) fn new(output: Output) -> Self {
         // indicatif shows nothing elsewhere by itself, but then nothing else would be shown either.
-        let how = if json {
+        let how = if output == Output::Json {
             How::Json
+        } else if output == Output::Quiet {
+            How::Quiet
         } else if std::io::stderr().is_terminal() && !screen::is_dumb() {
             How::Bar(bar())
         } else {
@@ -63,6 +85,7 @@ impl Reporter {
             Happening::Planned { plan, first } => return self.begin(plan, *first),
             Happening::Launch(launch, notice) => return self.launch(launch, notice),
             Happening::Note(text) => match &self.how {
+                How::Quiet => {}
                 How::Bar(bar) => bar.suspend(|| say(text)),
                 _ => say(text),
             },
@@ -70,6 +93,9 @@ impl Reporter {
         }
         if let How::Json = self.how {
             json::event(event);
+            return;
+        }
+        if let How::Quiet = self.how {
             return;
         }
         match event {
@@ -112,6 +138,9 @@ impl Reporter {
         self.estimate.see(launch, notice);
         match &self.how {
             How::Json => json::notice(launch, notice, &self.estimate),
+            // The end of a launch is progress; whatever else has a line is a failure.
+            How::Quiet if matches!(notice, Notice::Event(Event::Measured { .. })) => {}
+            How::Quiet => self.line(launch, notice).iter().for_each(|line| say(line)),
             How::Bar(bar) => {
                 let (done, left) = (self.estimate.done(), self.estimate.left());
                 bar.set_position((done * STEPS as f64) as u64);

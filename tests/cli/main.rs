@@ -11,6 +11,7 @@ mod compared;
 mod examples;
 mod files;
 mod import;
+mod inputs;
 mod large;
 mod made_once;
 mod old_run;

@@ -149,6 +149,8 @@ pub struct Importer {
     launches: BTreeMap<(Collective, u32, Candidate), u32>,
     /// Points of which a value cannot be used.
     lost: BTreeSet<(Cell, Candidate)>,
+    /// Whether a name was as the pattern describes.
+    matched: bool,
 }
 
 impl Importer {
@@ -163,6 +165,7 @@ impl Importer {
             findings: Vec::new(),
             launches: BTreeMap::new(),
             lost: BTreeSet::new(),
+            matched: false,
         }
     }
 
@@ -205,8 +208,9 @@ impl Importer {
             crc32: format!("{:08x}", crc.sum()),
             timings: 0,
         };
-        let name =
-            self.options.pattern.as_ref().and_then(|pattern| pattern.facts(&parts.join("/"))).unwrap_or_default();
+        let described = self.options.pattern.as_ref().and_then(|pattern| pattern.facts(&parts.join("/")));
+        self.matched |= described.is_some();
+        let name = described.unwrap_or_default();
         let mut guessed = names::facts(parts, self.options.release);
         if self.options.facts.algorithm.is_some() && matches!(guessed.algorithm, Some(CandidateName::Word(_))) {
             // A word in a name may mean something else; what the user says counts.
@@ -342,7 +346,10 @@ impl Importer {
 
     /// Everything together: settles what is there twice, looks for what is not plausible.
     pub fn finish(self) -> Result<Import, ImportError> {
-        let Self { options, mut sources, timings, mut findings, lost, .. } = self;
+        let Self { options, mut sources, timings, mut findings, lost, matched, .. } = self;
+        if options.pattern.is_some() && !matched {
+            return Err(ImportError::NoMatch);
+        }
         let place = |timing: &Imported| match sources.len() {
             1 => timing.line.to_string(),
             _ => format!("{} of {}", timing.line, sources[timing.source].file),

@@ -18,15 +18,22 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// less than 1 MB.
 pub const MOST_BYTES: u64 = 256 << 20;
 
-/// Reads a file of at most [`MOST_BYTES`]. Refuses what would never end: devices, and named pipes, which may have nobody
+/// The path that stands for standard input.
+pub(super) const STDIN: &str = "-";
+
+/// Reads a file, or standard input for `-`, of at most [`MOST_BYTES`]. Refuses what would never end: devices, and named pipes, which may have nobody
 /// at their other end. Pipes without a name, such as those that a shell makes for `<(zcat ...)`, are read.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if path == Path::new(STDIN) {
+        limited(io::stdin().lock(), &mut bytes)?;
+        return Ok(bytes);
+    }
     let kind = fs::metadata(path)?.file_type();
     let is_named_pipe = kind.is_fifo() && fs::canonicalize(path).is_ok();
     if !kind.is_file() && (!kind.is_fifo() || is_named_pipe) {
         return Err(io::Error::other("it is no regular file"));
     }
-    let mut bytes = Vec::new();
     limited(File::open(path)?, &mut bytes)?;
     Ok(bytes)
 }

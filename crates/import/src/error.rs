@@ -57,6 +57,11 @@ pub enum ImportError {
     /// The wanted time is missing somewhere.
     #[error("not every timing has a time {0}; leave out --time, or import what has it apart")]
     NoSuchTime(&'static str),
+    /// No name is as the user describes names.
+    #[error(
+        "no file has a name as --name-pattern describes it; a pattern has to match the end of the path: mind directories and endings"
+    )]
+    NoMatch,
     /// Not one timing is left.
     #[error("no timing can be used{}", reasons(findings))]
     Nothing {

@@ -7,6 +7,7 @@ use collrules_rules::Release;
 use serde::{Deserialize, Serialize};
 
 use super::collect::{Import, Imported, Importer, Options, Source};
+use super::error::ImportError;
 use super::finding::{Code, Finding, Severity};
 use collrules_record::findings::Statistic;
 use collrules_record::manifest::{FORMAT, FormatVersion, IMPORTED, now};
@@ -118,12 +119,14 @@ pub fn doubted(findings: &[Finding]) -> BTreeSet<(Cell, Candidate)> {
     findings.iter().filter(|finding| !finding.left_out).flat_map(|finding| &finding.points).copied().collect()
 }
 
-/// What is not plausible in a table. Rows that cannot be used are not among it.
-pub fn suspicions(name: &str, table: &[u8], release: Release) -> Vec<Finding> {
-    let mut importer = Importer::new(Options::of(release));
+/// What is not plausible in a table, and the lines whose timings are kept: all, or with `leave_out_flagged` in the options
+/// those that raise no suspicion. Rows that cannot be used are no part of either.
+pub fn suspicions(name: &str, table: &[u8], options: Options) -> Result<(Vec<Finding>, BTreeSet<u64>), ImportError> {
+    let mut importer = Importer::new(options);
     importer.add(name, &[], table);
-    let found = importer.finish().map_or_else(|_| Vec::new(), |import| import.findings);
-    found.into_iter().filter(|found| is_suspicion(found.code)).collect()
+    let Import { timings, findings, .. } = importer.finish()?;
+    let found = findings.into_iter().filter(|found| is_suspicion(found.code)).collect();
+    Ok((found, timings.iter().map(|timing| timing.line).collect()))
 }
 
 /// Whether it is a judgement about a number rather than about a row.

@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::collect::Importer;
-use crate::content::read_file;
+use crate::content::{STDIN, read_file};
 use crate::format::Format;
 
 /// An input that cannot be read.
@@ -40,6 +40,10 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn input(&mut self, input: &Path) -> io::Result<()> {
+        if input == Path::new(STDIN) {
+            self.file(input, &[], &read_file(input)?);
+            return Ok(());
+        }
         let own = own_name(input);
         let metadata = fs::metadata(input)?;
         if !self.is_new(input, &metadata) {

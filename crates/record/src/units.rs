@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 /// A time in seconds; finite wherever it comes from text.
 ///
 /// Prints four significant digits in the unit that suits people (`12.34µs`), and reads `90`, `1.5s`, `20ms`, `3us`,
-/// `2m`, `1h`.
+/// `2m`, `1h` and `1h30m`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seconds(pub f64);
 
 /// A text that is no time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a time; write a number with an optional unit, such as 90, 60s, 30m or 2h")]
+#[error("`{0}` is not a time of at most 30 years; write numbers with units, such as 90, 60s, 30m, 2h or 1h30m")]
 pub struct BadSeconds(String);
 
 impl fmt::Display for Seconds {
@@ -62,22 +62,41 @@ impl FromStr for Seconds {
     type Err = BadSeconds;
 
     fn from_str(text: &str) -> Result<Self, BadSeconds> {
-        let bad = || BadSeconds(text.to_owned());
-        let trimmed = text.trim();
-        let number = trimmed.trim_end_matches(|c: char| c.is_alphabetic());
-        let scale = match &trimmed[number.len()..] {
-            "" | "s" => 1.0,
-            "ns" => 1e-9,
-            "us" | "µs" => 1e-6,
-            "ms" => 1e-3,
-            "m" | "min" => 60.0,
-            "h" => 3600.0,
-            _ => return Err(bad()),
+        let parts = || {
+            let mut rest = text.trim();
+            let mut seconds = 0.0;
+            let mut last = f64::INFINITY;
+            while !rest.is_empty() || last.is_infinite() {
+                let number = rest.find(|c: char| c.is_alphabetic() && c != 'e').unwrap_or(rest.len());
+                let unit = rest[number..].find(|c: char| !c.is_alphabetic()).map_or(rest.len(), |unit| number + unit);
+                let is_first = last.is_infinite();
+                // 1h30m, but neither 30m1h nor 1h30, which could mean minutes or seconds.
+                let scale =
+                    Some(&rest[number..unit]).filter(|unit| is_first || !unit.is_empty()).and_then(unit_scale)?;
+                let value: f64 = rest[..number].trim().parse().ok().filter(|value| scale < last && *value >= 0.0)?;
+                seconds += value * scale;
+                (last, rest) = (scale, rest[unit..].trim_start());
+            }
+            (seconds <= LONGEST).then_some(Self(seconds))
         };
-        let value: f64 = number.trim_end().parse().map_err(|_| bad())?;
-        let seconds = value * scale;
-        if seconds.is_finite() && seconds >= 0.0 { Ok(Self(seconds)) } else { Err(bad()) }
+        parts().ok_or_else(|| BadSeconds(text.to_owned()))
     }
+}
+
+/// Seconds of the longest time that is read from text, about 30 years: longer ones are slips of the pen.
+const LONGEST: f64 = 1e9;
+
+/// Seconds of a unit.
+fn unit_scale(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "" | "s" => 1.0,
+        "ns" => 1e-9,
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -126,8 +145,15 @@ mod tests {
     }
 
     #[test]
+    fn times_may_have_several_units() {
+        for (text, seconds) in [("1h30m", 5400.0), ("1h 30m", 5400.0), ("2m5.5s", 125.5), ("1e3s", 1e3)] {
+            assert_eq!(text.parse(), Ok(Seconds(seconds)), "{text}");
+        }
+    }
+
+    #[test]
     fn what_is_no_time_is_refused() {
-        for text in ["", "s", "-1s", "1x", "inf", "nan", "1e999"] {
+        for text in ["", "s", "-1s", "1x", "inf", "nan", "1e999", "1e300s", "30m1h", "1h-5m", "h30m", "1h30", "1h30x"] {
             assert!(text.parse::<Seconds>().is_err(), "{text}");
         }
     }

@@ -168,9 +168,12 @@ impl FromStr for Collective {
 
     fn from_str(name: &str) -> Result<Self, UnknownCollective> {
         let wanted = name.trim();
+        // People write the MPI function as well: MPI_Bcast.
+        let is_prefixed = wanted.get(..4).is_some_and(|prefix| prefix.eq_ignore_ascii_case("MPI_"));
+        let bare = if is_prefixed { &wanted[4..] } else { wanted };
         Self::ALL
             .into_iter()
-            .find(|collective| collective.name().eq_ignore_ascii_case(wanted))
+            .find(|collective| collective.name().eq_ignore_ascii_case(bare))
             .ok_or_else(|| UnknownCollective { name: wanted.to_owned() })
     }
 }

@@ -47,10 +47,10 @@ impl FromStr for Bytes {
         let digits = trimmed.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let unit = match trimmed[digits.len()..].to_ascii_lowercase().as_str() {
             "" | "b" => 1,
-            "k" | "kib" => 1 << 10,
-            "m" | "mib" => 1 << 20,
-            "g" | "gib" => 1 << 30,
-            "t" | "tib" => 1u64 << 40,
+            "k" | "kb" | "kib" => 1 << 10,
+            "m" | "mb" | "mib" => 1 << 20,
+            "g" | "gb" | "gib" => 1 << 30,
+            "t" | "tb" | "tib" => 1u64 << 40,
             _ => return Err(bad()),
         };
         // `u64::from_str` takes a leading plus sign, which is no size that anybody writes.
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn spellings_of_one_size_agree() {
-        for text in ["8192", "8K", "8k", "8KiB", "8kib", "8192B", " 8192 ", "8 K"] {
+        for text in ["8192", "8K", "8k", "8KB", "8kb", "8KiB", "8kib", "8192B", " 8192 ", "8 K"] {
             assert_eq!(text.parse(), Ok(Bytes(8192)), "{text}");
         }
         assert_eq!("1T".parse(), Ok(Bytes(1 << 40)));

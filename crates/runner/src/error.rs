@@ -153,6 +153,16 @@ pub enum RunnerError {
         /// The slots at hand.
         slots: Ranks,
     },
+    /// The same in a simulation, which has as many as the user says.
+    #[error(
+        "{wanted} ranks are wanted, but the simulated cluster has {slots} slots: raise --simulated-slots, or lower --np"
+    )]
+    TooFewSimulated {
+        /// The largest communicator asked for.
+        wanted: Ranks,
+        /// The slots of the simulation.
+        slots: Ranks,
+    },
     /// There is nothing to communicate with.
     #[error("there is 1 slot, and a collective needs 2 ranks: pass --np 2 --oversubscribe to try it out")]
     OneSlot,
@@ -203,6 +213,15 @@ pub enum RunnerError {
 }
 
 impl RunnerError {
+    /// The same error, with the remedy that helps in a simulation if this is one.
+    pub fn on(self, simulated: bool) -> Self {
+        match self {
+            Self::TooFewSlots { wanted, slots } if simulated => Self::TooFewSimulated { wanted, slots },
+            Self::OneSlot if simulated => Self::TooFewSimulated { wanted: Ranks(2), slots: Ranks(1) },
+            other => other,
+        }
+    }
+
     /// Whether the job failed, so that another launch may do better. Otherwise it is the environment, or ourselves.
     pub fn is_of_job(&self) -> bool {
         matches!(

@@ -70,9 +70,10 @@ impl Source {
         Ok((source, run))
     }
 
-    /// A timing table, whose algorithms are those of this release.
-    pub fn of_table(path: &Path, release: Release, session: &mut Session<'_>) -> Result<Self, WorkflowError> {
+    /// A timing table, which the options say how to read; `-` is standard input.
+    pub fn of_table(path: &Path, options: import::Options, session: &mut Session<'_>) -> Result<Self, WorkflowError> {
         let bytes = import::read_file(path).map_err(|cause| WorkflowError::open(path, cause))?;
+        let (release, leave_out) = (options.release, options.leave_out_flagged);
         if let Some(format @ (Format::Osu | Format::Imb | Format::Reprompi | Format::Detail | Format::Best)) =
             Importer::format(&bytes)
         {
@@ -82,12 +83,21 @@ impl Source {
             )));
         }
         let unusable = |cause| WorkflowError::Input(format!("{}: {cause}", path.display()));
-        let table = import::timing_table(&*bytes, release).map_err(unusable)?;
+        let mut table = import::timing_table(&*bytes, release).map_err(unusable)?;
         for problem in &table.problems {
             session.say(&format!("{}: {problem}; left out", path.display()));
         }
         let name =
             path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+        let found = match import::suspicions(&name, &bytes, options) {
+            Ok((found, kept)) => {
+                table.timings.retain(|timing| !leave_out || kept.contains(&timing.line));
+                found
+            }
+            Err(cause) if leave_out => return Err(unusable(cause)),
+            // The importer is stricter with what it takes for a measurement; the table was read nevertheless.
+            Err(_) => Vec::new(),
+        };
         let mut remarks = Vec::new();
         if !table.problems.is_empty() {
             remarks.push(format!("{} rows of the table were left out.", table.problems.len()));
@@ -96,7 +106,7 @@ impl Source {
             observations: Observations::from_timings(&table.timings).map_err(WorkflowError::analysis(&name))?,
             release,
             clock_step: Seconds(0.0),
-            origin: Origin::Others { found: import::suspicions(&name, &bytes, release), remarks },
+            origin: Origin::Others { found, remarks },
             name,
         })
     }

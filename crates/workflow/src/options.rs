@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use collrules_record::CandidateName;
 use collrules_record::options::{Request, Tuning};
-use collrules_record::units::{BadSeconds, Bytes, Seconds};
+use collrules_record::units::{BadSeconds, Bytes, Ranks, Seconds};
 use collrules_record::{Manifest, RunDir};
 use collrules_rules::Collective;
 use collrules_runner::grid::{MAX_BYTES, powers_of_two};
@@ -74,7 +74,7 @@ impl FromStr for Collectives {
     }
 }
 
-/// Message sizes: a list, or `FIRST:LAST` for the powers of two between and both ends.
+/// Message sizes: a list of sizes and of ranges `FIRST:LAST`, which are the powers of two between and both ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes(pub Vec<Bytes>);
 
@@ -82,18 +82,49 @@ impl FromStr for Sizes {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Some((first, last)) = text.split_once(':') {
-            let (first, last) = (size(first)?, size(last)?);
-            if first > last {
-                return Err(format!("{first} is larger than {last}"));
-            }
-            return Ok(Self(powers_of_two(first, last)));
-        }
-        let mut sizes = text.split(',').map(size).collect::<Result<Vec<_>, _>>()?;
-        sizes.sort_unstable();
-        sizes.dedup();
-        Ok(Self(sizes))
+        ranges(text, size, powers_of_two).map(Self)
     }
+}
+
+/// Communicator sizes, written like message sizes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Communicators(pub Vec<Ranks>);
+
+impl FromStr for Communicators {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let ranks = |text: &str| text.parse::<Ranks>().map_err(|error| error.to_string());
+        let between = |first: Ranks, last: Ranks| {
+            let powers = powers_of_two(Bytes(first.0.into()), Bytes(last.0.into())).into_iter();
+            powers.filter_map(|power| u32::try_from(power.0).ok().map(Ranks)).collect()
+        };
+        ranges(text, ranks, between).map(Self)
+    }
+}
+
+/// The values of a list, in order and each once; `FIRST:LAST` stands for what is `between` both.
+fn ranges<T: Copy + Ord + fmt::Display>(
+    text: &str,
+    value: impl Fn(&str) -> Result<T, String>,
+    between: impl Fn(T, T) -> Vec<T>,
+) -> Result<Vec<T>, String> {
+    let mut values = Vec::new();
+    for part in text.split(',') {
+        match part.split_once(':') {
+            None => values.push(value(part)?),
+            Some((first, last)) => {
+                let (first, last) = (value(first)?, value(last)?);
+                if first > last {
+                    return Err(format!("{first} is larger than {last}"));
+                }
+                values.extend(between(first, last));
+            }
+        }
+    }
+    values.sort_unstable();
+    values.dedup();
+    Ok(values)
 }
 
 fn size(text: &str) -> Result<Bytes, String> {
@@ -134,8 +165,20 @@ mod tests {
         assert_eq!(sizes("3:9"), Ok(bytes(&[3, 4, 8, 9])));
         assert_eq!(sizes("1K:1K"), Ok(bytes(&[1024])));
         assert_eq!(sizes("8,1,1"), Ok(bytes(&[1, 8])));
+        assert_eq!(sizes("1:4,6"), Ok(bytes(&[1, 2, 4, 6])));
         for bad in ["", "0:8", "8:1", "1:", "x", "1:4G"] {
             assert!(sizes(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn communicators_are_written_like_sizes() {
+        let ranks = |text: &str| text.parse::<Communicators>();
+        let list = |list: &[u32]| Communicators(list.iter().copied().map(Ranks).collect());
+        assert_eq!(ranks("2:16"), Ok(list(&[2, 4, 8, 16])));
+        assert_eq!(ranks("24,2:6"), Ok(list(&[2, 4, 6, 24])));
+        for bad in ["", "0", "8:2", "two", "2:", "2,"] {
+            assert!(ranks(bad).is_err(), "{bad}");
         }
     }
 
@@ -143,6 +186,7 @@ mod tests {
     fn collectives_are_a_list_or_all() {
         let collectives = |text: &str| text.parse::<Collectives>();
         assert_eq!(collectives("scatter,bcast,bcast"), Ok(Collectives(vec![Collective::Bcast, Collective::Scatter])));
+        assert_eq!(collectives("MPI_Bcast,mpi_scatter"), Ok(Collectives(vec![Collective::Bcast, Collective::Scatter])));
         assert_eq!(collectives("all"), Ok(Collectives(Collective::ALL.to_vec())));
         let error = collectives("bcast,brodcast").expect_err("no such collective");
         assert!(error.contains("`brodcast`") && error.ends_with("scan, scatter; or all"), "{error}");

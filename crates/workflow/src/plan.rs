@@ -90,7 +90,8 @@ pub fn plan(tuning: &Tuning, survey: &Survey, startup: Seconds) -> Result<Plan, 
         keep_slow: tuning.keep_slow,
         ..timed(&tuning.timing)
     };
-    grid(&tuning.grid, tuning).plan(survey, tuning.launches, schedule, tuning.seed)
+    let planned = grid(&tuning.grid, tuning).plan(survey, tuning.launches, schedule, tuning.seed);
+    planned.map_err(|error| error.on(tuning.system.is_simulated()))
 }
 
 /// What starting the jobs of a tuning takes in all.

@@ -134,7 +134,7 @@ pub(crate) fn settings(run: &RunDir, pins: &Pins, session: &mut Session<'_>) -> 
 }
 
 /// Refuses a directory whose rules file could not be named by the settings that switch it on.
-pub(crate) fn refuse_unnameable(directory: &Path) -> Result<(), WorkflowError> {
+pub fn refuse_unnameable(directory: &Path) -> Result<(), WorkflowError> {
     let rules = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned()).join(rundir::RULES);
     let Some(rules) = rules.to_str() else {
         let shown = directory.display();

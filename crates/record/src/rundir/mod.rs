@@ -306,11 +306,21 @@ pub fn put(path: &Path, text: &str) -> io::Result<()> {
         // A link that leads nowhere keeps leading there.
         Err(_) if path.is_symlink() => fs::write(path, text),
         Err(_) => {
-            let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            whole_file(directory, text.as_bytes())?.persist(path)?;
+            whole_file(parent(path), text.as_bytes())?.persist(path)?;
             Ok(())
         }
     }
+}
+
+/// The same under a name that must not exist yet.
+pub fn put_new(path: &Path, text: &str) -> io::Result<()> {
+    whole_file(parent(path), text.as_bytes())?.persist_noclobber(path)?;
+    Ok(())
+}
+
+/// The directory that a name is in.
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// What the names of our temporary files begin with.

@@ -55,6 +55,7 @@ pub fn sentences(validation: &Validation) -> Vec<String> {
 fn compared(validation: &Validation, round: &Round) -> String {
     let tuned = round.cells.iter().filter(|cell| cell.tuned).count();
     let between = match round.cells.len() - tuned {
+        _ if tuned == 0 => String::new(),
         0 => String::new(),
         between => format!(", {tuned} that were measured for tuning and {between} between these"),
     };

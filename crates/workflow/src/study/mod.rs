@@ -10,13 +10,12 @@ mod definition;
 mod scope;
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use collrules_record::CandidateName;
 use collrules_record::findings::Criteria;
 use collrules_record::options::{Grid, Refinement, System, Timing, Tuning};
-use collrules_record::rundir::RunDir;
+use collrules_record::rundir::{self, RunDir};
 use collrules_record::study::Study;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Manifest, Policy};
@@ -108,7 +107,7 @@ pub fn study(options: &Options, session: &mut Session<'_>) -> Result<Studied, Wo
     let write = |name: &str, text: &str| {
         let path = options.out.join(name);
         fs::create_dir_all(&options.out)
-            .and_then(|()| fs::File::create_new(&path)?.write_all(text.as_bytes()))
+            .and_then(|()| rundir::put_new(&path, text))
             .map_err(|cause| WorkflowError::write(&path, cause))
     };
     let figures = study::figures(&found, &about);
@@ -163,7 +162,7 @@ fn measured(
         ranks.retain(|ranks| *ranks <= slots);
         let beyond = wanted.iter().filter(|ranks| **ranks > slots).min();
         if let Some(wanted) = beyond.filter(|_| ranks.is_empty() || !options.ranks.is_empty()) {
-            return Err(RunnerError::TooFewSlots { wanted: *wanted, slots }.into());
+            return Err(RunnerError::TooFewSlots { wanted: *wanted, slots }.on(options.system.is_simulated()).into());
         }
         if ranks.len() < wanted.len() {
             session

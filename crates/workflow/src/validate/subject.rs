@@ -197,7 +197,8 @@ impl Subject {
         let mut cells = if tuned.is_empty() || sizes.is_some() {
             let ranks = match (&options.ranks[..], tuned.is_empty()) {
                 ([], false) => tuned.iter().map(|cell| cell.ranks).collect::<BTreeSet<_>>().into_iter().collect(),
-                _ => grid::communicator_sizes(&options.ranks, slots, oversubscribes)?,
+                _ => grid::communicator_sizes(&options.ranks, slots, oversubscribes)
+                    .map_err(|error| error.on(options.system.is_simulated()))?,
             };
             validation::of_table(&self.table, self.release, &ranks, sizes)
         } else {
@@ -222,7 +223,7 @@ impl Subject {
         }
         let largest = cells.iter().map(|cell| cell.ranks).max().unwrap_or_default().max(self.ranks);
         if largest > slots && !oversubscribes {
-            return Err(RunnerError::TooFewSlots { wanted: largest, slots }.into());
+            return Err(RunnerError::TooFewSlots { wanted: largest, slots }.on(options.system.is_simulated()).into());
         }
         self.ranks = largest;
         self.cells = cells;
