@@ -8,6 +8,7 @@ mod bad_input;
 mod check;
 mod collectives;
 mod compared;
+mod documents;
 mod examples;
 mod files;
 mod import;

@@ -14,7 +14,7 @@ use collrules_record::{Candidate, Cell};
 use crate::evidence::Evidence;
 
 /// Of an average the most that luck can explain after one launch, as a natural logarithm. Larger surprises are real, such
-/// as a switch of protocol. Fitted to two clusters (METHODOLOGY, Single values).
+/// as a switch of protocol. Fitted to two clusters (RESULTS.md, Single values).
 const LARGEST_LUCK: f64 = 0.14;
 
 /// Of samples the most that luck can explain, in standard errors.

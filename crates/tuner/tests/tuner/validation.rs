@@ -121,7 +121,7 @@ fn noise_is_called_slower_or_faster_as_seldom_as_stated() {
     assert_seldom(30, 5);
 }
 
-/// The figures of METHODOLOGY.md; they take half a minute.
+/// The figures of RESULTS.md; they take half a minute.
 #[test]
 #[ignore = "long; last run when the test was written, with at most 3 of 120"]
 fn noise_is_called_slower_or_faster_as_seldom_as_stated_in_many_validations() {
