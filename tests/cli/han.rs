@@ -166,16 +166,19 @@ fn file(seed: u64) -> Vec<u8> {
 
 fn generated(rng: &mut ChaCha8Rng) -> String {
     let mut text = String::new();
-    let names = ["bcast", "bcast", "bcast", "7", "reduce", "barrier", "scan", "alltoall", "gatherv"];
-    let collectives: Vec<&str> = (0..rng.random_range(1..4)).map(|_| *names.choose(rng).unwrap()).collect();
+    let names = ["bcast", "bcast", "7", "reduce", "barrier", "scan", "alltoall", "gatherv"];
+    let mut collectives: Vec<&str> = (0..rng.random_range(1..4)).map(|_| *names.choose(rng).unwrap()).collect();
+    collectives[0] = "bcast";
     number(rng, &mut text, collectives.len() as u64);
     for name in collectives {
         separate(rng, &mut text);
         write!(text, "{name} ").unwrap();
         // Rules of other collectives would change how HAN sets itself up.
         let others = !matches!(name, "bcast" | "7");
-        let levels: Vec<&str> = (0..rng.random_range(0..3))
-            .map(|_| *["2", "2", "global_communicator", "0", "intra_node", "1"].choose(rng).unwrap())
+        let levels: Vec<&str> = (0..*[0, 1, 1, 1, 2].choose(rng).unwrap())
+            .map(|_| {
+                *["2", "2", "2", "global_communicator", "global_communicator", "0", "intra_node"].choose(rng).unwrap()
+            })
             .collect();
         number(rng, &mut text, levels.len() as u64);
         for level in levels {
@@ -192,7 +195,7 @@ fn generated(rng: &mut ChaCha8Rng) -> String {
 }
 
 fn configurations(rng: &mut ChaCha8Rng, text: &mut String, plain: bool) {
-    let mut ranks: Vec<u64> = (0..rng.random_range(0..4)).map(|_| rng.random_range(1..7)).collect();
+    let mut ranks: Vec<u64> = (0..*[0, 1, 2, 2, 3].choose(rng).unwrap()).map(|_| rng.random_range(1..6)).collect();
     if rng.random_bool(0.8) {
         ranks.sort_unstable();
     }
@@ -204,7 +207,8 @@ fn configurations(rng: &mut ChaCha8Rng, text: &mut String, plain: bool) {
         separate(rng, text);
         number(rng, text, size);
         text.push(' ');
-        let mut sizes: Vec<u64> = (0..rng.random_range(0..5)).map(|_| *SIZES.choose(rng).unwrap()).collect();
+        let mut sizes: Vec<u64> =
+            (0..*[0, 1, 2, 3, 3, 4].choose(rng).unwrap()).map(|_| *SIZES.choose(rng).unwrap()).collect();
         if rng.random_bool(0.8) {
             sizes.sort_unstable();
         }
