@@ -22,6 +22,7 @@ use collrules_record::CandidateName;
 use collrules_record::Layout;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_rules::emit::TargetFormat;
+use collrules_rules::han::Level;
 use collrules_rules::{Behaviour, Collective, Distribution, Release};
 use collrules_runner::simulate::Simulation;
 use collrules_workflow::options::{Budget, Collectives, Communicators, MOST_LAUNCHES, Sizes, only, percent};
@@ -338,6 +339,9 @@ pub(crate) struct Explain {
     /// What the caller passes, as benchmarks print it: the block of one rank for scatter [default: show all ranges]
     #[arg(long, value_name = "SIZE", requires_all = ["op", "np"])]
     pub(crate) size: Option<Bytes>,
+    /// Topology level, in a rules file of coll/han: intra_node, inter_node, global_communicator
+    #[arg(long, value_name = "LEVEL", default_value = "global_communicator")]
+    pub(crate) level: Level,
     /// Release, or version, to explain; may be repeated [default: all that differ]
     #[arg(long, value_name = "RELEASE")]
     pub(crate) release: Vec<Behaviour>,

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::Write;
 
 use collrules_rules::lines::{Lines, plain};
-use collrules_rules::lint::{self, Fate, Problem, Report, Severity};
+use collrules_rules::lint::{self, Fate, Kind, Problem, Report, Severity};
 use collrules_rules::{Behaviour, Span};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
 use serde_json::{Value, json};
@@ -134,7 +134,8 @@ fn summary(name: &str, report: &Report) -> String {
         verdict(Fate::Crashes, "crashes"),
     ];
     let verdicts: Vec<_> = verdicts.into_iter().flatten().collect();
-    format!("{name}: {said}; {}", verdicts.join("; "))
+    let kind = if report.kind == Kind::Han { "rules for coll/han, " } else { "" };
+    format!("{name}: {kind}{said}; {}", verdicts.join("; "))
 }
 
 fn as_json(name: &str, source: &[u8], report: &Report) -> Value {
@@ -161,6 +162,7 @@ fn as_json(name: &str, source: &[u8], report: &Report) -> Value {
     let reading = |reading: &lint::Reading| json!({ "release": reading.version.name(), "verdict": reading.fate });
     json!({
         "file": name,
+        "kind": report.kind,
         "outcomes": report.readings.iter().map(reading).collect::<Vec<_>>(),
         "problems": report.problems.iter().map(problem).collect::<Vec<_>>(),
     })

@@ -9,7 +9,7 @@ use collrules_rules::emit::Notes;
 use collrules_rules::explain::{self, Group, said};
 use collrules_rules::{Behaviour, Distribution};
 
-use super::source;
+use super::{han, source};
 use crate::args::Convert;
 use crate::failure::Failure;
 use crate::progress::say;
@@ -21,6 +21,7 @@ const NAMED: usize = 10;
 
 pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
     let bytes = source::read(&args.file)?;
+    han::refuse(&args.file, &bytes)?;
     let failed = |cause| match cause {
         ConvertError::Unreadable(reasons) => Failure::not_in_force(&args.file, reasons),
         ConvertError::Ambiguous(ambiguity) => Failure::Ambiguous { path: args.file.clone(), ambiguity },

@@ -6,11 +6,12 @@ use collrules_report::terminal::aligned;
 use collrules_rules::convert;
 use collrules_rules::diff::{self, FileDifference};
 use collrules_rules::explain::{self, Group, said};
+use collrules_rules::han::is_han;
 use collrules_rules::lines::plain;
 use collrules_rules::{Behaviour, Distribution, Load, load};
 use serde_json::{Value, json};
 
-use super::source;
+use super::{han, source};
 use crate::args::Diff;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -36,6 +37,11 @@ pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
         return Err(Failure::usage("standard input holds one file: name the other one"));
     }
     let (left, right) = (source::read(&args.left)?, source::read(&args.right)?);
+    if is_han(&left) && is_han(&right) {
+        return han::diff(args, &left, &right);
+    }
+    han::refuse(&args.left, &left)?;
+    han::refuse(&args.right, &right)?;
     let versions = source::versions(&args.release);
     let mut unread = [Vec::new(), Vec::new()];
     let mut compared = Vec::new();

@@ -4,10 +4,12 @@ use std::path::Path;
 
 use collrules_report::terminal::aligned;
 use collrules_rules::explain::{self, Answer, Decided, Group, MessageSizes, Served};
+use collrules_rules::han::is_han;
 use collrules_rules::lines::{Excerpt, Lines};
 use collrules_rules::{Behaviour, Bytes, Call, Distribution, load};
 use serde_json::json;
 
+use super::han;
 use super::source::{self, shown};
 use crate::args::Explain;
 use crate::failure::Failure;
@@ -15,6 +17,9 @@ use crate::screen::{self, Ink, paint, wrapped};
 
 pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
     let bytes = source::read(&args.file)?;
+    if is_han(&bytes) {
+        return han::explain(args, &bytes);
+    }
     let versions = source::versions(&args.release);
     let lines = Lines::new(&bytes);
     let text = match call(args)? {

@@ -10,6 +10,7 @@ pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 mod foresee;
+mod han;
 pub(crate) mod import;
 pub(crate) mod man;
 pub(crate) mod measure;

@@ -141,3 +141,27 @@ fn differences_are_the_cells_and_the_exit_code() {
     session.run("diff one.conf other.conf").exits(1);
     assert_said!(session);
 }
+
+/// The commands on rules files know what a file is for.
+#[test]
+fn files_for_han_are_checked_explained_and_compared() {
+    let mut session = Session::new();
+    let text = "1\nbcast\n1\nglobal_communicator\n2\n1 1\n0 han\n8 2\n0 han\n2048 tuned\n";
+    session.write("han.conf", text);
+    session.write("other.conf", text.replace("2048", "4096"));
+    session.write("numbers.conf", text.replace("tuned", "3"));
+    session.write("rules.conf", "1 7 1\n1 1\n0 6 0 0\n");
+    for (arguments, code) in [
+        ("check --release 5.0 han.conf", 0),
+        ("explain --release 5.0 --op bcast --np 8 --size 4K han.conf", 0),
+        ("explain --release 5.0 han.conf", 0),
+        ("diff han.conf other.conf", 1),
+        ("diff han.conf han.conf", 0),
+        ("convert --to classic han.conf", 3),
+        ("diff rules.conf han.conf", 3),
+        ("check --release 5.0 numbers.conf", 1),
+    ] {
+        session.run(arguments).exits(code);
+    }
+    assert_said!(session);
+}

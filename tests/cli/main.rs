@@ -35,6 +35,8 @@ mod doctor;
 #[cfg(feature = "mpi")]
 mod faults;
 #[cfg(feature = "mpi")]
+mod han;
+#[cfg(feature = "mpi")]
 mod kills;
 #[cfg(feature = "mpi")]
 mod obeyed;

@@ -96,11 +96,6 @@ impl Call {
         Self { commutative: false, ..self }
     }
 
-    /// The same on a communicator that lies on nodes like this.
-    pub fn with_distribution(self, distribution: Distribution) -> Self {
-        Self { distribution, ..self }
-    }
-
     /// Whether the call moves nothing: MPI then returns before it asks any component (the count is tested first in
     /// `ompi/mpi/c/*.c`). Barrier has no data to begin with, and alltoallv does not look.
     pub fn is_empty(&self) -> bool {

@@ -137,9 +137,9 @@ pub(crate) fn json_name(id: u32) -> &'static str {
     Collective::from_id(id).map(Collective::name).or_else(untuned).unwrap_or("no collective")
 }
 
-/// The id that Open MPI finds for a name in JSON files (`mca_coll_base_name_to_colltype`): of some names it compares
+/// The id that Open MPI finds for a name in a file (`mca_coll_base_name_to_colltype`): of some names it compares
 /// no more than the beginning.
-pub(crate) fn id_from_json(name: &[u8]) -> Option<u32> {
+pub(crate) fn id_by_name(name: &[u8]) -> Option<u32> {
     let exact = (0..Collective::ID_COUNT).find(|id| json_name(*id).as_bytes() == name);
     let open = || {
         let open: [&[u8]; 7] = [
@@ -195,14 +195,14 @@ mod tests {
     #[test]
     fn json_names_are_found_as_open_mpi_finds_them() {
         for id in 0..Collective::ID_COUNT {
-            assert_eq!(id_from_json(json_name(id).as_bytes()), Some(id), "{id}");
+            assert_eq!(id_by_name(json_name(id).as_bytes()), Some(id), "{id}");
         }
         for (name, id) in [("allgathervs", Some(1)), ("gatherv_x", Some(10)), ("neighbor_alltoallwww", Some(21))] {
-            assert_eq!(id_from_json(name.as_bytes()), id, "{name}");
+            assert_eq!(id_by_name(name.as_bytes()), id, "{name}");
         }
         for name in ["", "Bcast", "bcasts", "reducescatter", "reducescatterblock", "reduce_scatterv", "scattervs", "7"]
         {
-            assert_eq!(id_from_json(name.as_bytes()), None, "{name}");
+            assert_eq!(id_by_name(name.as_bytes()), None, "{name}");
         }
     }
 

@@ -132,7 +132,7 @@ fn cells(left: &SizeSteps, right: &SizeSteps) -> Cells {
 }
 
 /// The ranges on which both functions are constant, in order, with both values.
-fn both<'s, V: Clone + PartialEq>(
+pub(crate) fn both<'s, V: Clone + PartialEq>(
     left: &'s Steps<V>,
     right: &'s Steps<V>,
 ) -> impl Iterator<Item = (u64, Option<u64>, &'s V, &'s V)> {

@@ -18,6 +18,7 @@
 //! | [`table`] | the rule table: what should be chosen, independent of any file format |
 //! | [`hazard`] | tables that must not be written, and why |
 //! | [`span`], [`lines`] | places in a source text, and its lines |
+//! | [`han`] | rules files of coll/han, which say which component serves a call |
 //! | [`json`] | JSON as Open MPI 6.0 parses it, with the place of every value |
 //! | [`mod@file`] | what a file of any format means to a version: acceptance, lookup, table |
 //! | [`emit`] | from a rule table to a file in any format |
@@ -38,6 +39,7 @@ pub mod effective;
 pub mod emit;
 pub mod explain;
 pub mod file;
+pub mod han;
 pub mod hazard;
 pub mod json;
 pub mod lines;

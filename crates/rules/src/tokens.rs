@@ -1,9 +1,12 @@
-//! Numbers as Open MPI's `ompi_coll_base_file_getnext_long` finds them: `fscanf("%li")` in a loop.
+//! Numbers and words as Open MPI's `ompi_coll_base_file_getnext_*` find them: `fscanf` in a loop.
 
 use crate::span::Span;
 
 /// The line that switches the fifth column of classic files on.
 pub(crate) const HEADER: &[u8] = b"rule-file-version-";
+
+/// Longer words are read in pieces.
+const MOST_OF_A_WORD: usize = 32;
 
 /// A number and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +70,73 @@ impl<'t> Tokens<'t> {
         self.digits(10, sign, None).map(|value| i64::from(value as i32))
     }
 
+    /// One `ompi_coll_base_file_getnext_string`: `fscanf("%32s")`, but for comments.
+    pub(crate) fn word(&mut self) -> Option<Span> {
+        loop {
+            self.skip(is_space);
+            let start = self.at;
+            let rest = &self.bytes[start..];
+            let length = rest.iter().take(MOST_OF_A_WORD).take_while(|byte| !is_space(**byte)).count();
+            if length == 0 {
+                return None;
+            }
+            self.at += length;
+            if rest[0] != b'#' {
+                return Some(Span::new(start, self.at));
+            }
+            self.skip_line();
+        }
+    }
+
+    /// One `ompi_coll_base_file_getnext_size_t`: `fscanf("%zu")`, decimal, negative numbers from above.
+    pub(crate) fn size(&mut self) -> Option<(u64, Span)> {
+        loop {
+            self.skip(is_space);
+            let start = self.at;
+            let negative = self.eat(*b"+-") == Some(b'-');
+            let digits = self.bytes[self.at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if digits > 0 {
+                let push = |value: u64, digit: &u8| value.checked_mul(10)?.checked_add(u64::from(digit - b'0'));
+                let value = self.bytes[self.at..self.at + digits].iter().try_fold(0, push);
+                self.at += digits;
+                let value = value.map_or(u64::MAX, |value| if negative { value.wrapping_neg() } else { value });
+                return Some((value, Span::new(start, self.at)));
+            }
+            self.skip_one()?;
+        }
+    }
+
+    /// One `ompi_coll_base_file_peek_next_char_is`: takes the character if it is next, behind blanks, lines and
+    /// comments; none at the end.
+    pub(crate) fn take_if_next(&mut self, wanted: u8) -> Option<bool> {
+        loop {
+            match self.peek()? {
+                b'#' => self.skip_line(),
+                byte if byte == wanted => {
+                    self.at += 1;
+                    return Some(true);
+                }
+                b'\n' | b' ' | b'\t' => self.at += 1,
+                _ => return Some(false),
+            }
+        }
+    }
+
+    fn skip_line(&mut self) {
+        self.skip(|byte| byte != b'\n');
+        self.at = self.bytes.len().min(self.at + 1);
+    }
+
+    /// Skips a character that belongs to no number, with the rest of the line if it begins a comment.
+    fn skip_one(&mut self) -> Option<()> {
+        let skipped = self.peek()?;
+        self.at += 1;
+        if skipped == b'#' {
+            self.skip(|byte| byte != b'\n');
+        }
+        Some(())
+    }
+
     /// One `fscanf("%li")` without the blanks before it: octal after `0`, hexadecimal after `0x`, saturating.
     ///
     /// A sign without digits stays consumed, as `scanf` can push back one character only. So does the `0x` without
@@ -104,11 +174,7 @@ impl Iterator for Tokens<'_> {
             if let Some(value) = self.scan_number() {
                 return Some(Number { value, span: Span::new(start, self.at) });
             }
-            let skipped = self.peek()?;
-            self.at += 1;
-            if skipped == b'#' {
-                self.skip(|byte| byte != b'\n');
-            }
+            self.skip_one()?;
         }
     }
 }
@@ -177,6 +243,29 @@ mod tests {
     fn bytes_that_are_no_text_are_skipped() {
         let found: Vec<_> = Tokens::new(b"\xff1\x80\0 2\xc3#3\n4").map(|number| number.value).collect();
         assert_eq!(found, [1, 2, 4]);
+    }
+
+    /// What a C program with the loops of Open MPI's reader would take, one operation after the other.
+    #[test]
+    fn words_sizes_and_characters_are_taken_as_open_mpi_takes_them() {
+        let text = b"# a b\n#\nbcast 12 han\n  # why\n @simple x-3 -1 99999999999999999999 ] 0x10 # 5\n7";
+        let mut tokens = Tokens::new(text);
+        let word = |tokens: &mut Tokens<'_>| tokens.word().map(|span| span.of(text).to_vec());
+        assert_eq!(word(&mut tokens), Some(b"bcast".to_vec()));
+        assert_eq!(tokens.size().map(|(size, _)| size), Some(12));
+        assert_eq!(word(&mut tokens), Some(b"han".to_vec()));
+        assert_eq!(tokens.take_if_next(b'['), Some(false));
+        assert_eq!(tokens.take_if_next(b'@'), Some(true));
+        assert_eq!(word(&mut tokens), Some(b"simple".to_vec()));
+        let sizes = [(); 3].map(|()| tokens.size().map(|(size, _)| size));
+        assert_eq!(sizes, [Some(u64::MAX - 2), Some(u64::MAX), Some(u64::MAX)]);
+        assert_eq!(tokens.take_if_next(b']'), Some(true));
+        assert_eq!(tokens.size().map(|(size, _)| size), Some(0), "of 0x10 the x is left");
+        assert_eq!(word(&mut tokens), Some(b"x10".to_vec()));
+        assert_eq!(tokens.size().map(|(size, _)| size), Some(7));
+        assert_eq!((tokens.take_if_next(b'['), tokens.size(), tokens.word()), (None, None, None));
+        let mut long = Tokens::new(&[b'x'; 40]);
+        assert_eq!([long.word(), long.word()].map(|span| span.map(Span::len)), [Some(32), Some(8)]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use collrules_rules::emit::TargetFormat;
-use collrules_rules::{Behaviour, Choice, Collective, Load, RuleTable, hazard, load};
+use collrules_rules::{Behaviour, Choice, Collective, Load, RuleTable, han, hazard, load};
 
 /// What an example means to every version that reads its format; the others reject it.
 fn meaning(name: &str, format: TargetFormat) -> RuleTable {
@@ -42,5 +42,20 @@ fn examples_mean_the_same_to_every_version_that_reads_them() {
     for table in [&version_2, &json] {
         assert_eq!(table.lookup(Collective::Alltoall, 16, 16384), linear_sync);
         assert_eq!(table.lookup(Collective::Alltoall, 15, 16384), Choice::BUILTIN);
+    }
+}
+
+#[test]
+fn the_example_for_han_is_what_we_write() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rules/han.conf");
+    let text = fs::read_to_string(path).expect("the example is there");
+    let about = text.lines().next().and_then(|line| line.strip_prefix("# ")).expect("a first line");
+    for version in ["4.1", "5.0", "6.0"].map(|version| version.parse().expect("known")) {
+        let han::Load::Accepted(loaded) = han::load(text.as_bytes(), &version) else { panic!("{version}") };
+        let table = loaded.to_table();
+        assert_eq!(han::write(&table, &[about.to_owned()]).expect("it can be said"), text);
+        let served = |ranks, bytes| table.lookup(Collective::Bcast, han::Level::GlobalCommunicator, ranks, bytes);
+        let [han, tuned] = [han::Component::Han, han::Component::Tuned].map(|one| Some(han::Choice::of(one)));
+        assert_eq!([served(8, 2047), served(8, 2048), served(9, 2048)], [han, tuned, han]);
     }
 }

@@ -22,6 +22,7 @@ pub use error::EmitError;
 pub(crate) use error::{INT_MAX, LONG_MAX};
 use error::{refuse_hazards, refuse_inexpressible, refuse_unknown};
 pub use notes::Notes;
+pub(crate) use notes::harmless;
 
 /// A format that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

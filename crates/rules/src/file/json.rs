@@ -66,7 +66,7 @@ impl Reader {
     fn collective(&mut self, member: Member<'_>) -> Result<CollectiveRules, Stop> {
         let name = c_str(member.key);
         let text = || plain(&String::from_utf8_lossy(name));
-        let Some(id) = collective::id_from_json(name) else {
+        let Some(id) = collective::id_by_name(name) else {
             return Err(Stop::Cleanup(member.key_span, JsonFault::UnknownCollective { name: text() }));
         };
         if !matches!(member.value.kind(), Kind::Array(_)) {

@@ -1,8 +1,5 @@
 //! The tree of a JSON text. Nodes lie in one list, so that depth costs nothing.
 
-use std::borrow::Cow;
-
-use super::parse::{self, SyntaxError};
 use crate::span::Span;
 
 /// No node, no text.
@@ -94,12 +91,7 @@ pub fn c_str(text: &[u8]) -> &[u8] {
     text.iter().position(|byte| *byte == 0).map_or(text, |end| &text[..end])
 }
 
-impl<'s> Document<'s> {
-    /// Parses a text, in time and memory linear in its length, whatever its depth.
-    pub fn parse(source: &'s [u8]) -> Result<Self, SyntaxError> {
-        parse::document(source)
-    }
-
+impl Document<'_> {
     /// The value that the text consists of.
     pub fn root(&self) -> Value<'_> {
         Value { document: self, node: &self.nodes[0] }
@@ -149,11 +141,6 @@ impl<'d> Value<'d> {
             Kind::String(text) => Some(text),
             _ => None,
         }
-    }
-
-    /// The string that it is, fit to be shown.
-    pub fn as_text(self) -> Option<Cow<'d, str>> {
-        self.as_bytes().map(String::from_utf8_lossy)
     }
 
     /// The elements of an array; nothing for other values.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::problem::Severity::{self, Error, Note, Warning};
+use super::severity::Severity::{self, Error, Note, Warning};
 
 macro_rules! codes {
     ($($name:ident $number:literal $severity:ident $title:literal, $explanation:literal, $remedy:literal;)*) => {
@@ -262,6 +262,49 @@ codes! {
     SometimesInstead 409 Note "another algorithm runs for some communicators",
         "The algorithm cannot serve some of these communicators; Open MPI runs another for them without saying so.",
         "Nothing, if that is fine.";
+
+    HanRejected 501 Error "HAN ignores the whole file",
+        "One slip drops all rules, and HAN's parameters decide. It says so from coll_base_verbose 5 on only.",
+        "Mend this place.";
+    HanCrashes 502 Error "crashes MPI_Init",
+        "HAN has no algorithms for this collective and looks for the name in a table that is not there: every program \
+         ends with a segmentation fault in MPI_Init.",
+        "Remove the @ and the name behind it.";
+    HanCircle 503 Error "HAN below itself",
+        "HAN does not serve the communicators that it makes for itself. It passes these calls to the component with \
+         the next lower priority and counts an error.",
+        "Name tuned, or another component, on intra_node and inter_node.";
+    HanCannotServe 504 Warning "component cannot serve",
+        "This component has no function for such calls, or is not there. HAN passes them to the component with the \
+         next lower priority, which is tuned.",
+        "Name the component that shall serve.";
+    HanUnsorted 505 Warning "sizes out of order",
+        "HAN takes the last entry of the file whose size is not larger. A smaller size behind a larger one hides it.",
+        "Sort the sizes in ascending order.";
+    HanDead 506 Warning "never serves",
+        "Entries further down hide this one: of collectives and levels that come twice the last counts, and of sizes \
+         the last that fits.",
+        "Remove it, or correct the sizes around it.";
+    HanUnruled 507 Warning "HAN has no rules for this collective",
+        "HAN reads these rules and never asks for them.",
+        "Remove them.";
+    HanSegments 508 Note "segment lengths are ignored",
+        "HAN reads the numbers in brackets and drops them.",
+        "Remove them; coll_han_bcast_segsize and its like set the segments.";
+    HanTrailing 509 Warning "behind the last field",
+        "HAN stops reading when everything that was announced is there.",
+        "Remove it, or raise the count that should include it.";
+    HanGap 510 Note "left to HAN's parameters",
+        "No rule fits these calls. coll_han_COLLECTIVE_dynamic_LEVEL_module decides: han for programs' communicators, \
+         tuned for those that HAN makes.",
+        "Write size 0 with a component, or leave the gap on purpose.";
+    HanAbsent 511 Note "no HAN in this version",
+        "HAN came with 4.1, where it stands back unless coll_han_priority is raised.",
+        "Check the versions that matter with --release.";
+    HanDisagreement 512 Warning "versions read other rules",
+        "4.1 knows no names of levels and no algorithms. It skips words on its way to the next number, and takes that \
+         for what should have stood there.",
+        "Write the ids of levels, and no algorithms, for files that 4.1 shall read as well.";
 }
 
 impl fmt::Display for Code {

@@ -3,7 +3,8 @@
 use super::code::Code;
 use super::collect::Collector;
 use super::intent::Intent;
-use super::problem::{Fate, Reading, Severity};
+use super::problem::{Fate, Reading};
+use super::severity::Severity;
 use super::strict::Strict;
 use super::words;
 use crate::behaviour::Behaviour;

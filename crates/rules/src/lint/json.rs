@@ -2,7 +2,8 @@
 
 use super::code::Code;
 use super::collect::Collector;
-use super::problem::{Related, Severity};
+use super::problem::Related;
+use super::severity::Severity;
 use super::words::shown;
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
@@ -162,7 +163,7 @@ impl Reader<'_> {
     fn collective(&mut self, member: Member<'_>, seen: &mut [Option<Span>; Collective::ID_COUNT as usize]) {
         let text = c_str(member.key);
         let name = shown(text);
-        let Some(id) = collective::id_from_json(text) else {
+        let Some(id) = collective::id_by_name(text) else {
             let plain = |name: &str| name.to_ascii_lowercase().replace(['_', '-', ' '], "").replace("mpi", "");
             let meant = Collective::ALL.into_iter().map(Collective::name).find(|known| plain(known) == plain(&name));
             let meant =

@@ -11,6 +11,7 @@
 //! | CR2xx | the text of a JSON file |
 //! | CR3xx | which calls the rules serve |
 //! | CR4xx | what the rules do to those calls |
+//! | CR5xx | rules files of coll/han |
 //!
 //! Takes time `n log n` in the length of the file and never fails, whatever the bytes.
 
@@ -19,6 +20,7 @@ mod classic;
 mod code;
 mod collect;
 mod fate;
+mod han;
 mod intent;
 mod json;
 mod listing;
@@ -26,6 +28,7 @@ mod metrics;
 mod problem;
 mod reach;
 mod rules;
+mod severity;
 mod strict;
 mod words;
 
@@ -35,7 +38,8 @@ use crate::json::Document;
 use crate::reach::View;
 
 pub use code::Code;
-pub use problem::{Fate, Problem, Reading, Related, Report, Severity};
+pub use problem::{Fate, Kind, Problem, Reading, Related, Report};
+pub use severity::Severity;
 
 use collect::Collector;
 use intent::Intent;
@@ -43,24 +47,18 @@ use strict::Strict;
 
 /// Checks a file for these versions; for all that behave differently where there are none.
 ///
-/// A file that one of them rejects is an error.
+/// A file that one of them rejects is an error. Where none is named, that older versions cannot read its format is no
+/// more than a warning, since no file of that format could do better.
 pub fn check(source: &[u8], versions: &[Behaviour]) -> Report {
     let named = !versions.is_empty();
-    check_all(source, if named { versions.to_vec() } else { Behaviour::distinct() }, named)
-}
-
-/// Checks a file for everything that is known. That older versions cannot read its format is then no more than a
-/// warning, since no file of that format could do better.
-pub fn check_everywhere(source: &[u8]) -> Report {
-    check(source, &[])
-}
-
-fn check_all(source: &[u8], versions: Vec<Behaviour>, named: bool) -> Report {
     let mut kept: Vec<Behaviour> = Vec::new();
-    for version in versions {
+    for version in if named { versions.to_vec() } else { Behaviour::distinct() } {
         if kept.iter().all(|earlier| earlier.name() != version.name()) {
             kept.push(version);
         }
+    }
+    if crate::han::is_han(source) {
+        return han::check(source, &kept, named);
     }
     let intent = Intent::of(source);
     let mut problems = Collector::default();
@@ -96,7 +94,7 @@ fn check_all(source: &[u8], versions: Vec<Behaviour>, named: bool) -> Report {
     // Behind the first place that is misread rules are not what they seem to be.
     let sound = strict.garbage.iter().map(|span| span.start).min().unwrap_or(usize::MAX);
     problems.extend(meanings, |problem| problem.span.end <= sound);
-    Report { readings, problems: problems.finish() }
+    Report { kind: Kind::Tuned, readings, problems: problems.finish() }
 }
 
 #[cfg(test)]

@@ -5,20 +5,9 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 
 use super::code::Code;
+use super::severity::Severity;
 use crate::behaviour::Behaviour;
 use crate::span::Span;
-
-/// How bad a problem is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Worth knowing.
-    Note,
-    /// Probably not what was meant, or harmful to some programs.
-    Warning,
-    /// Ignored, misread, or fatal.
-    Error,
-}
 
 /// Another place that a problem is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -74,9 +63,21 @@ pub struct Reading {
     pub fate: Fate,
 }
 
+/// The component that a rules file is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// coll/tuned.
+    Tuned,
+    /// coll/han.
+    Han,
+}
+
 /// Everything about a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
+    /// Which component the file is for.
+    pub kind: Kind,
     /// What each version does with it as a whole.
     #[serde(rename = "outcomes")]
     pub readings: Vec<Reading>,

@@ -105,6 +105,20 @@ const FIXTURES: &[(Code, &str, &str, &str)] = &[
     (Code::UnknownAlgorithm, "1\n7 1\n0 1\n 0 99 0 0\n", "0 99 0 0", ""),
     (Code::IgnoredParameter, "1\n7 1\n0 1\n 0 6 4 0\n", "0 6 4 0", ""),
     (Code::SometimesInstead, "1\n0 1\n0 1\n 0 5 0 0\n", "0 5 0 0", ""),
+    (Code::HanRejected, "1 bcast\n1 2\n1\n2 1\n 0 tuned\n", "2", "5.0"),
+    (Code::HanRejected, "1 bcast\n1 2\n1\n1 2\n 0 tuned\n 8 3\n", "3", ""),
+    (Code::HanCrashes, "1 allgatherv\n1 2\n1\n1 1\n 0 han @simple\n", "simple", "5.0"),
+    (Code::HanCircle, "1 bcast\n1 0\n1\n1 1\n 0 han\n", "0 han", "5.0"),
+    (Code::HanCannotServe, "1 bcast\n1 2\n1\n1 1\n 0 libnbc\n", "0 libnbc", ""),
+    (Code::HanUnsorted, "1 bcast\n1 2\n1\n1 3\n 0 han\n 64 tuned\n 32 han\n", "32 han", ""),
+    (Code::HanDead, "1 bcast\n1 2\n1\n1 2\n 0 han\n 0 tuned\n", "0 han", ""),
+    (Code::HanDead, "2 bcast 0\n7\n1 2\n1\n1 1\n 0 tuned\n", "bcast", ""),
+    (Code::HanUnruled, "1 scan\n1 2\n1\n1 1\n 0 tuned\n", "scan", ""),
+    (Code::HanSegments, "1 bcast\n1 2\n1\n1 1\n 0 tuned [ 8 ]\n", " [ 8", ""),
+    (Code::HanTrailing, "1 bcast\n1 2\n1\n1 1\n 0 tuned\n 64 han\n", "64", ""),
+    (Code::HanGap, "1 bcast\n1 2\n2\n1 1\n 0 tuned\n8 0\n", "8", ""),
+    (Code::HanDisagreement, "1 bcast\n1 global_communicator\n1\n1 1\n 0 tuned\n", "", ""),
+    (Code::HanAbsent, "1 bcast\n1 2\n1\n1 1\n 0 tuned\n", "", ""),
 ];
 
 fn versions(names: &str) -> Vec<Behaviour> {
@@ -168,7 +182,7 @@ fn above_notes(report: &Report) -> Vec<String> {
 #[test]
 fn files_that_we_write_have_no_problems() {
     let text = emit::classic(&table(), &Notes::default(), |_| false).expect("no hazards");
-    assert_eq!(above_notes(&check_everywhere(text.as_bytes())), [""; 0], "{text}");
+    assert_eq!(above_notes(&check(text.as_bytes(), &[])), [""; 0], "{text}");
     for format in TargetFormat::ALL {
         let target = Target::all(format);
         let text = emit::write(&table(), &Notes::default(), &target).expect("no hazards");
@@ -188,14 +202,14 @@ fn layouts_that_counts_explain_are_left_alone() {
         "1 7 1\n0 2\n0 1 0 0\n64 6 0 0\n",
         "3\n2 0\n6 1\n0 0\n7 1\n0 2\n0 1 0 0\n64 6 0 0\n",
     ] {
-        assert_eq!(above_notes(&check_everywhere(text.as_bytes())), [""; 0], "{text}");
+        assert_eq!(above_notes(&check(text.as_bytes(), &[])), [""; 0], "{text}");
     }
 }
 
 #[test]
 fn all_problems_are_told_at_once_and_in_order() {
     let text = "1\n7 2\n4 1\n 0 1 0 -1\n8 2\n 0 6 0 0x\n 1K 99 junk 0\n";
-    let report = check_everywhere(text.as_bytes());
+    let report = check(text.as_bytes(), &[]);
     assert!(report.problems.windows(2).all(|pair| pair[0].span.start <= pair[1].span.start));
     let codes: BTreeSet<_> = report.problems.iter().map(|problem| problem.code).collect();
     for code in [Code::Rejected, Code::Negative, Code::BrokenNumber, Code::StrayText] {
@@ -206,18 +220,18 @@ fn all_problems_are_told_at_once_and_in_order() {
 #[test]
 fn formats_that_a_named_version_cannot_read_are_errors() {
     let text = b"{\"collectives\": {}}";
-    assert_eq!(check_everywhere(text).worst(), Some(Severity::Warning));
+    assert_eq!(check(text, &[]).worst(), Some(Severity::Warning));
     assert_eq!(check(text, &versions("5.0 6.0")).worst(), Some(Severity::Error));
     assert_eq!(check(text, &versions("6.0")).worst(), None);
     let text = b"rule-file-version-2\n0\n";
-    assert_eq!(check_everywhere(text).worst(), Some(Severity::Warning));
+    assert_eq!(check(text, &[]).worst(), Some(Severity::Warning));
     assert_eq!(check(text, &versions("4.1.7")).worst(), Some(Severity::Error));
     assert_eq!(check(text, &versions("4.1.8")).worst(), None);
 }
 
 #[test]
 fn a_report_is_data() {
-    let report = check_everywhere(b"1\n7 1\n0 1\n 0 99 0 0\n");
+    let report = check(b"1\n7 1\n0 1\n 0 99 0 0\n", &[]);
     let value = serde_json::to_value(&report).expect("serialises");
     assert_eq!(value["problems"][0]["code"], "CR407");
     assert_eq!(value["problems"][0]["severity"], "error");
@@ -227,13 +241,13 @@ fn a_report_is_data() {
 proptest! {
     #[test]
     fn any_bytes_are_judged(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        let report = check_everywhere(&bytes);
+        let report = check(&bytes, &[]);
         prop_assert!(report.problems.iter().all(|problem| problem.span.start <= problem.span.end));
     }
 
     #[test]
     fn any_numbers_are_judged(text in "(rule-file-version-[0-9]\n)?([0-9]{1,2}[ \n]|[-x#.K]|[0-9] [0-9] 0 0\n){0,40}") {
-        let report = check_everywhere(text.as_bytes());
+        let report = check(text.as_bytes(), &[]);
         // What no version takes is explained.
         let taken = report.readings.iter().any(|reading| reading.fate == Fate::Accepted);
         prop_assert!(taken || report.worst() == Some(Severity::Error), "{text}");
@@ -244,6 +258,6 @@ proptest! {
         text in "\\{\"collectives\":\\{(\"(bcast|gatherv|x)\":(\\[\
          (\\{(\"(rules|alg|comm_size_max|msg_size_min)\":(1|\"inf\"|\\[|\\{),?)*|\\]|\\}){0,9}|3),?){0,4}",
     ) {
-        let _ = check_everywhere(text.as_bytes());
+        let _ = check(text.as_bytes(), &[]);
     }
 }

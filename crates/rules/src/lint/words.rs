@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use super::collect::Collector;
-use super::problem::Severity;
+use super::severity::Severity;
 use super::strict::Strict;
 use crate::behaviour::Behaviour;
 use crate::span::Span;

@@ -9,7 +9,7 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cell, Survey};
 use collrules_report::notes;
-use collrules_rules::{Behaviour, Collective, Load, Loaded, RuleTable, load};
+use collrules_rules::{Behaviour, Collective, Load, Loaded, RuleTable, han, load};
 use collrules_runner::circumstances::{self, Circumstances};
 use collrules_runner::messages::{self, Messages};
 use collrules_runner::mpi::MpiBackend;
@@ -194,6 +194,9 @@ impl Question {
 
 fn question(path: PathBuf, survey: &Survey) -> Result<Question, WorkflowError> {
     let bytes = read(&path)?;
+    if han::is_han(&bytes) {
+        return Err(WorkflowError::NotInForce { path, reasons: vec![han::CONFUSED.to_owned()] });
+    }
     let behaviour = Behaviour::of(survey.version).map_err(RunnerError::from)?;
     // Why a file is not taken is told by the release in use.
     let table = in_force(&path, &bytes, &behaviour)?.to_table();

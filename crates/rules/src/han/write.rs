@@ -1,0 +1,104 @@
+//! From a table to a file that every release with HAN reads alike.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::collective::Collective;
+use crate::emit::{INT_MAX, harmless};
+use crate::hazard::RankRange;
+
+use super::table::{RankSteps, SizeSteps, Table};
+use super::vocabulary::{Choice, Component, Level};
+
+/// Why a table is not written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WriteError {
+    /// A file that leaves everything to the parameters is one that HAN rejects.
+    #[error("there are no rules to write, and HAN rejects a file without any")]
+    Nothing,
+    /// Between rules a file cannot leave sizes to the parameters.
+    #[error("{collective} on {level} for {ranks} leaves some sizes to HAN's parameters, which its file cannot say")]
+    Gap {
+        /// The collective.
+        collective: Collective,
+        /// The level.
+        level: Level,
+        /// The communicator sizes.
+        ranks: RankRange,
+    },
+    /// A communicator size that Open MPI would truncate.
+    #[error("{collective} on {level}: the communicator size {ranks} is too large for Open MPI")]
+    TooLarge {
+        /// The collective.
+        collective: Collective,
+        /// The level.
+        level: Level,
+        /// The size.
+        ranks: u64,
+    },
+}
+
+/// The canonical text of a table: ascending sizes, one rule per line. Comment lines go to the top.
+pub fn write(table: &Table, header: &[String]) -> Result<String, WriteError> {
+    let mut collectives: BTreeMap<Collective, Vec<(Level, &RankSteps)>> = BTreeMap::new();
+    for (collective, level, ranks) in table.iter() {
+        collectives.entry(collective).or_default().push((level, ranks));
+    }
+    if collectives.is_empty() {
+        return Err(WriteError::Nothing);
+    }
+    let mut text = String::new();
+    let fixed = [
+        "Rules for Open MPI's coll/han: which component serves a call.",
+        "Switched on by coll_han_use_dynamic_file_rules = 1 and coll_han_dynamic_rules_filename.",
+        "A rule: message size in bytes from which on it holds, and the component.",
+    ];
+    for line in header.iter().map(String::as_str).chain(fixed) {
+        let _ = writeln!(text, "{}", format!("# {}", harmless(line)).trim_end());
+    }
+    let _ = writeln!(text, "\n{}  # collectives", collectives.len());
+    for (collective, levels) in collectives {
+        let _ = writeln!(text, "\n{collective}\n{}  # topology levels", levels.len());
+        for (level, ranks) in levels {
+            let _ = writeln!(text, "{}  # {level}", level.id());
+            let _ = writeln!(text, "{}  # configurations", ranks.count());
+            for (first, end, sizes) in ranks.iter() {
+                if first > INT_MAX {
+                    return Err(WriteError::TooLarge { collective, level, ranks: first });
+                }
+                let range = RankRange { first, end };
+                configuration(&mut text, collective, range, sizes).ok_or(WriteError::Gap {
+                    collective,
+                    level,
+                    ranks: range,
+                })?;
+            }
+        }
+    }
+    Ok(text)
+}
+
+/// A configuration; nothing where a file cannot say it: only all sizes, or size 0 alone, may be left to parameters.
+fn configuration(text: &mut String, collective: Collective, ranks: RankRange, sizes: &SizeSteps) -> Option<()> {
+    let parameters_below = sizes.get(0).is_none();
+    let rules: Vec<(u64, Choice)> =
+        sizes.iter().filter_map(|(start, _, choice)| choice.map(|choice| (start, choice))).collect();
+    let left_out = sizes.count() - rules.len();
+    let sayable = match rules.first() {
+        None => true,
+        Some((first, _)) if parameters_below => *first == 1 && left_out == 1,
+        Some(_) => left_out == 0,
+    };
+    if !sayable {
+        return None;
+    }
+    let _ = writeln!(text, "{} {}  # {ranks}", ranks.first.max(1), rules.len());
+    for (start, choice) in rules {
+        let _ = writeln!(text, "  {start} {}", said(collective, choice));
+    }
+    Some(())
+}
+
+fn said(collective: Collective, choice: Choice) -> String {
+    if choice.component == Component::Han { choice.words(collective) } else { choice.component.to_string() }
+}
