@@ -67,15 +67,18 @@ struct Parser<'s> {
     key: u32,
 }
 
-pub(super) fn document(source: &[u8]) -> Result<Document<'_>, SyntaxError> {
-    if u32::try_from(source.len()).is_err() {
-        return Err(SyntaxError { span: Span::at(0), fault: SyntaxFault::TooLong });
+impl<'s> Document<'s> {
+    /// Parses a text, in time and memory linear in its length, whatever its depth.
+    pub fn parse(source: &'s [u8]) -> Result<Self, SyntaxError> {
+        if u32::try_from(source.len()).is_err() {
+            return Err(SyntaxError { span: Span::at(0), fault: SyntaxFault::TooLong });
+        }
+        let document = Document { source, nodes: Vec::new(), keys: Vec::new(), unescaped: Vec::new() };
+        let at = if source.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let mut parser = Parser { bytes: source, at, document, open: Vec::new(), key: NONE };
+        parser.text()?;
+        Ok(parser.document)
     }
-    let document = Document { source, nodes: Vec::new(), keys: Vec::new(), unescaped: Vec::new() };
-    let at = if source.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    let mut parser = Parser { bytes: source, at, document, open: Vec::new(), key: NONE };
-    parser.text()?;
-    Ok(parser.document)
 }
 
 impl Parser<'_> {

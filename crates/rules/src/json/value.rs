@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::parse::{self, SyntaxError};
 use crate::span::Span;
 
 /// No node, no text.
@@ -95,11 +94,6 @@ pub fn c_str(text: &[u8]) -> &[u8] {
 }
 
 impl<'s> Document<'s> {
-    /// Parses a text, in time and memory linear in its length, whatever its depth.
-    pub fn parse(source: &'s [u8]) -> Result<Self, SyntaxError> {
-        parse::document(source)
-    }
-
     /// The value that the text consists of.
     pub fn root(&self) -> Value<'_> {
         Value { document: self, node: &self.nodes[0] }

@@ -34,8 +34,8 @@ use crate::file::{Load, Loaded, load};
 use crate::json::Document;
 use crate::reach::View;
 
-pub use code::Code;
-pub use problem::{Fate, Problem, Reading, Related, Report, Severity};
+pub use code::{Code, Severity};
+pub use problem::{Fate, Problem, Reading, Related, Report};
 
 use collect::Collector;
 use intent::Intent;

@@ -2,23 +2,11 @@
 
 use std::borrow::Cow;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use super::code::Code;
+use super::code::{Code, Severity};
 use crate::behaviour::Behaviour;
 use crate::span::Span;
-
-/// How bad a problem is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Worth knowing.
-    Note,
-    /// Probably not what was meant, or harmful to some programs.
-    Warning,
-    /// Ignored, misread, or fatal.
-    Error,
-}
 
 /// Another place that a problem is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -39,7 +27,6 @@ pub struct Problem {
     /// Where it is.
     pub span: Span,
     /// The versions that it concerns.
-    #[serde(serialize_with = "names")]
     pub versions: Vec<Behaviour>,
     /// What is wrong here.
     pub message: String,
@@ -67,7 +54,6 @@ pub enum Fate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Reading {
     /// The version.
-    #[serde(serialize_with = "name")]
     pub version: Behaviour,
     /// What it does.
     #[serde(rename = "verdict")]
@@ -94,12 +80,4 @@ impl Report {
     pub fn worst(&self) -> Option<Severity> {
         self.problems.iter().map(|problem| problem.severity).max()
     }
-}
-
-fn names<S: Serializer>(versions: &[Behaviour], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(versions.iter().map(Behaviour::name))
-}
-
-fn name<S: Serializer>(version: &Behaviour, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(version.name())
 }

@@ -1,13 +1,13 @@
 //! The data of the registry: every algorithm of every known release, as a table.
 
-use super::MixedTypes::{Fail, FailSegmented, Safe as Sound, Untested};
-use super::NonCommutative::{Depends, NotApplicable, Safe, Unsafe};
-use super::RankNeed::ExactlyTwo;
-use super::When::{
+use super::algorithm::MixedTypes::{Fail, FailSegmented, Safe as Sound, Untested};
+use super::algorithm::NonCommutative::{Depends, NotApplicable, Safe, Unsafe};
+use super::algorithm::RankNeed::ExactlyTwo;
+use super::algorithm::When::{
     FewerThanPowerOfTwo, FewerThanRanks, FewerThanSegments, NonCommutativeOperation, NotPowerOfTwo, OddRanks,
     TooSmallToSplit,
 };
-use super::{Algorithm, Fallback, InPlace, MixedTypes, NonCommutative, RankNeed, Uses, When};
+use super::algorithm::{Algorithm, Fallback, InPlace, MixedTypes, NonCommutative, RankNeed, Uses, When};
 use crate::collective::Collective;
 use crate::release::Release;
 

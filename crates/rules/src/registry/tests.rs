@@ -1,6 +1,7 @@
 //! The registry against the enumerators of real releases.
 
 use super::*;
+use crate::units::Ranks;
 
 fn listed(release: Release, collective: Collective) -> Vec<(u32, String)> {
     algorithms(release, collective).map(|algorithm| (algorithm.id, algorithm.name.to_owned())).collect()
