@@ -14,7 +14,6 @@ use collrules_rules::{Behaviour, Collective, Release, RuleTable, deploy};
 use collrules_runner::{RunnerError, grid, validation};
 use collrules_tuner::validation::Known;
 
-use super::default_home;
 use crate::error::WorkflowError;
 use crate::publish::Published;
 use crate::session::Session;
@@ -280,10 +279,11 @@ impl Subject {
 
     /// What is known of a cell.
     pub(super) fn known(&self, cell: Cell) -> Known {
-        let bytes = cell.lookup_bytes(self.release);
+        let served = self.table.lookup(cell.collective, cell.ranks.0.into(), cell.lookup_bytes(self.release));
         Known {
             tuned: self.origin.findings().is_some_and(|findings| findings.cells.iter().any(|found| found.cell == cell)),
-            served: self.table.lookup(cell.collective, cell.ranks.0.into(), bytes),
+            served,
+            control: served.is_builtin() && self.pins.is_empty(),
         }
     }
 
@@ -353,4 +353,9 @@ impl Subject {
 pub(super) fn same(one: &Path, other: &Path) -> bool {
     let resolved = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
     matches!((resolved(one), resolved(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// The directory for results of a file that lies in no run.
+fn default_home() -> PathBuf {
+    PathBuf::from(format!("collrules-validation-{}", collrules_record::manifest::stamp()))
 }
