@@ -142,7 +142,7 @@ impl Subject {
         let mut subject = Self::from(file, shown, table, Origin::of(published), started);
         let tuned: Vec<Cell> = subject.tuned().into_iter().collect();
         let mut cells = tuned.clone();
-        cells.extend(validation::between(&tuned, &subject.table, subject.release));
+        cells.extend(validation::cells_between(&tuned, &subject.table, subject.release));
         cells.retain(|cell| subject.rules(cell.collective));
         cells.sort_unstable();
         subject.cells = cells;
@@ -203,7 +203,7 @@ impl Subject {
         } else {
             let tuned: Vec<Cell> = tuned.into_iter().collect();
             let mut cells = tuned.clone();
-            cells.extend(validation::between(&tuned, &self.table, self.release));
+            cells.extend(validation::cells_between(&tuned, &self.table, self.release));
             cells.retain(|cell| options.ranks.is_empty() || options.ranks.contains(&cell.ranks));
             cells
         };
