@@ -1,12 +1,9 @@
-//! Why a command failed: on standard error, and as an exit code.
+//! Why a command failed, and with which exit code.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use collrules_import::ImportError;
 use collrules_record::rundir::RunDirError;
-use collrules_report::plain;
 use collrules_rules::convert::Ambiguity;
 use collrules_rules::deploy::Inexpressible;
 use collrules_rules::emit::EmitError;
@@ -14,7 +11,6 @@ use collrules_runner::RunnerError;
 use collrules_workflow::WorkflowError;
 
 use crate::exit::Exit;
-use crate::screen::{self, Ink, paint};
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -69,22 +65,8 @@ impl Failure {
         WorkflowError::NotInForce { path: path.to_owned(), reasons }.into()
     }
 
-    /// Says what went wrong, on standard error, and gives the exit code.
-    pub(crate) fn tell(&self) -> ExitCode {
-        if matches!(self, Self::Stdout(cause) if cause.kind() == std::io::ErrorKind::BrokenPipe) {
-            // Who closes the pipe, as `head` does, has read enough.
-            return self.exit().into();
-        }
-        // Nothing is left to be done where standard error itself is gone.
-        // What is wrong with a file may be quoted from it, and is nothing for a terminal to obey.
-        let said = self.to_string().lines().map(plain::line).collect::<Vec<_>>().join("\n");
-        let text = screen::logged("collrules: ", &said);
-        let text = text.strip_prefix("collrules:").unwrap_or(&text);
-        let _ = writeln!(screen::stderr(), "{}{text}", paint(Ink::Bad, "collrules:"));
-        self.exit().into()
-    }
-
-    fn exit(&self) -> Exit {
+    /// The exit code.
+    pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Workflow(error) => of_workflow(error),
             Self::NotImported { .. } | Self::NoTree { .. } | Self::Ambiguous { .. } => Exit::Input,

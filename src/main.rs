@@ -9,25 +9,35 @@ mod progress;
 mod screen;
 mod session;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use collrules_report::plain;
 
 use crate::args::{Args, Command};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::screen::{Ink, paint};
 
 fn main() -> ExitCode {
-    let done = |()| Exit::Done;
-    let args = match Args::try_parse() {
-        Ok(args) => args,
+    let result = match Args::try_parse() {
+        Ok(args) => run(args.command),
         // Help and version are output like any other.
-        Err(said) if !said.use_stderr() => {
-            return said.print().map_or_else(|cause| Failure::Stdout(cause).tell(), |()| Exit::Done.into());
-        }
+        Err(said) if !said.use_stderr() => said.print().map(|()| Exit::Done).map_err(Failure::Stdout),
         Err(wrong) => wrong.exit(),
     };
-    let result = match args.command {
+    let lost = |exit| progress::lost().map_or(Ok(exit), |cause| Err(Failure::Stdout(cause)));
+    let exit = result.and_then(lost).unwrap_or_else(|failure| {
+        tell(&failure);
+        failure.exit()
+    });
+    exit.into()
+}
+
+fn run(command: Command) -> Result<Exit, Failure> {
+    let done = |()| Exit::Done;
+    match command {
         Command::Tune(tune) => cmd::tune::run(&tune),
         Command::Measure(tune) => cmd::measure::run(&tune).map(done),
         Command::Plan(tune) => cmd::plan::run(&tune).map(done),
@@ -46,12 +56,19 @@ fn main() -> ExitCode {
         Command::Study(study) => cmd::study::run(&study).map(done),
         Command::Completions(completions) => cmd::completions::run(&completions).map(done),
         Command::Man(man) => cmd::man::run(&man).map(done),
-    };
-    match result {
-        Ok(exit) => match progress::lost() {
-            None => exit.into(),
-            Some(cause) => Failure::Stdout(cause).tell(),
-        },
-        Err(failure) => failure.tell(),
     }
+}
+
+/// Says on standard error what went wrong.
+fn tell(failure: &Failure) {
+    if matches!(failure, Failure::Stdout(cause) if cause.kind() == io::ErrorKind::BrokenPipe) {
+        // Who closes the pipe, as `head` does, has read enough.
+        return;
+    }
+    // Nothing is left to be done where standard error itself is gone.
+    // What is wrong with a file may be quoted from it, and is nothing for a terminal to obey.
+    let said = failure.to_string().lines().map(plain::line).collect::<Vec<_>>().join("\n");
+    let text = screen::logged("collrules: ", &said);
+    let text = text.strip_prefix("collrules:").unwrap_or(&text);
+    let _ = writeln!(screen::stderr(), "{}{text}", paint(Ink::Bad, "collrules:"));
 }

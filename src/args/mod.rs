@@ -358,7 +358,7 @@ pub(crate) struct Explain {
     #[arg(long, requires_all = ["op", "np"])]
     pub(crate) non_commutative: bool,
     /// How the communicator lies on nodes: any, one-per-node, single-node
-    #[arg(long, value_name = "HOW", default_value = "any", requires_all = ["op", "np"], value_parser = distribution)]
+    #[arg(long, value_name = "HOW", default_value = "any", requires_all = ["op", "np"])]
     pub(crate) distribution: Distribution,
     /// Answer in JSON
     #[arg(long)]
@@ -408,13 +408,6 @@ impl Tune {
 /// Communicator sizes that were given; none where the default is meant.
 pub(crate) fn ranks(given: Option<&Communicators>) -> Vec<Ranks> {
     given.map(|given| given.0.clone()).unwrap_or_default()
-}
-
-fn distribution(text: &str) -> Result<Distribution, String> {
-    let named = |distribution: &Distribution| distribution.name() == text;
-    Distribution::ALL.into_iter().find(named).ok_or_else(|| {
-        format!("`{text}` is no distribution; known are {}", Distribution::ALL.map(Distribution::name).join(", "))
-    })
 }
 
 fn simulated_slots(text: &str) -> Result<Ranks, String> {

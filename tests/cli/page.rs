@@ -234,6 +234,7 @@ fn a_validation_is_shown_before_and_after_the_repair() {
                 cell: cell.cell,
                 tuned: place % 5 > 0,
                 served: cell.served,
+                control: cell.served.is_builtin(),
                 without: estimate(1e-5 * speedup),
                 with: estimate(1e-5),
                 speedup: estimate(speedup),

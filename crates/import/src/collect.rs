@@ -6,19 +6,19 @@ use collrules_rules::{Collective, Release};
 use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
-use super::facts::{Facts, Times, agreed};
+use super::facts::{Facts, agreed};
 use super::finding::{Code, Finding};
 use super::format::Format;
+use super::imported::Imported;
 use super::pattern::NamePattern;
 use super::plausible::{self, Limits};
-use super::raw::{Digits, Fault, Parsed, Raw, fault};
+use super::raw::{Fault, Parsed, Raw, fault};
 use super::{content, duplicates, imb, names, osu, predecessor, reprompi, table};
 use crate::duplicates::Measurement;
 use crate::error::ImportError;
 use collrules_record::Cell;
 use collrules_record::findings::Statistic;
-use collrules_record::sample::TimedRow;
-use collrules_record::units::{Bytes, Seconds};
+use collrules_record::units::Bytes;
 use collrules_record::{Candidate, CandidateName};
 
 /// What the user says about the files.
@@ -82,26 +82,6 @@ pub struct Source {
     pub timings: usize,
 }
 
-/// One timing and its place.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Imported {
-    /// Which of the sources.
-    pub source: usize,
-    /// The line in it, from 1.
-    pub line: u64,
-    /// What was timed.
-    pub cell: Cell,
-    /// How it was carried out.
-    pub candidate: Candidate,
-    /// The start of the MPI job.
-    pub launch: u32,
-    /// The call within the launch; 0 where calls were averaged.
-    pub round: u32,
-    /// The times.
-    pub times: Times,
-    pub(super) digits: Option<Digits>,
-}
-
 /// All that was read.
 #[derive(Clone, Debug)]
 pub struct Import {
@@ -113,22 +93,6 @@ pub struct Import {
     pub statistic: Statistic,
     /// What was noticed, by file and line.
     pub findings: Vec<Finding>,
-}
-
-impl Imported {
-    /// The row of the samples file: only the times that the source has.
-    pub fn to_row(&self) -> TimedRow {
-        let Self { cell, candidate, launch, round, times, .. } = *self;
-        TimedRow { launch, round, cell, candidate, max: times.max, min: times.min, mean: times.mean }
-    }
-
-    /// The time, in the statistic of the import.
-    pub fn time(&self, statistic: Statistic) -> Option<Seconds> {
-        match statistic {
-            Statistic::RankAverage => self.times.mean,
-            _ => self.times.max,
-        }
-    }
 }
 
 /// So many timings do not agree by chance.

@@ -7,7 +7,7 @@ use super::error::ImportError;
 use super::facts::{Facts, Times, collective_named};
 use super::finding::Code;
 use super::headers::{Role, meaning};
-use super::rows::Row;
+use super::rows::Record;
 use crate::raw::{Fault, Raw, fault};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, CandidateName};
@@ -95,7 +95,7 @@ impl Columns {
     }
 
     /// The timing of a row, or why there is none.
-    pub(super) fn read(&self, row: &Row, facts: &Facts, release: Release) -> Result<Raw, Fault> {
+    pub(super) fn read(&self, row: &Record, facts: &Facts, release: Release) -> Result<Raw, Fault> {
         let fields = &row.record;
         if fields.iter().all(|field| field.trim_ascii().is_empty()) {
             return Err(fault(Code::EmptyValue, EMPTY_ROW));
@@ -185,7 +185,7 @@ impl Columns {
     }
 
     /// What a row calls its algorithm, and the number that it has there, where the table has both.
-    pub(super) fn name_and_number(&self, row: &Row) -> Option<(String, u32)> {
+    pub(super) fn name_and_number(&self, row: &Record) -> Option<(String, u32)> {
         let id =
             whole(self.place(Role::AlgorithmId)?, field(&row.record, self.place(Role::AlgorithmId)?).ok()?).ok()?;
         let name = field(&row.record, self.place(Role::Algorithm)?).ok()?;

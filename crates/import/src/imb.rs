@@ -5,12 +5,13 @@
 
 use collrules_rules::Collective;
 
-use super::facts::{Facts, Times, collective_named};
+use super::facts::{Facts, collective_named};
 use super::finding::Code;
 use super::headers::{Role, meaning};
-use super::raw::{Digits, Parsed, Raw, fault, time};
+use super::printed::{Column, row};
+use super::raw::{Parsed, fault};
 use super::stray::{Stray, is_row, short};
-use collrules_record::units::{Bytes, Ranks};
+use collrules_record::units::Ranks;
 
 const BLOCK: &str = "# Benchmarking ";
 
@@ -27,16 +28,8 @@ struct Block {
     unusable: Option<String>,
     line: u64,
     rows: usize,
-    columns: Option<Vec<Column>>,
+    columns: Option<Vec<Option<Column>>>,
     number: u32,
-}
-
-#[derive(Clone, Copy)]
-enum Column {
-    Bytes,
-    Time(Role, f64),
-    Defects,
-    Other,
 }
 
 /// Reads text.
@@ -67,11 +60,14 @@ pub(super) fn read(text: &str) -> Parsed {
             }
         } else {
             match &mut block {
-                Some(block) if block.columns.is_some() && is_row(content) => {
+                Some(Block { columns: Some(columns), rows, unusable, collective, ranks, number, .. })
+                    if is_row(content) =>
+                {
                     stray.end(&mut parsed);
-                    block.rows += 1;
-                    if block.unusable.is_none() {
-                        row(content, line, block, &mut parsed);
+                    *rows += 1;
+                    if unusable.is_none() {
+                        let facts = Facts { collective: *collective, ranks: *ranks, ..Facts::default() };
+                        row(content, line, *number, facts, columns, &mut parsed);
                     }
                 }
                 _ => stray.line(line, content),
@@ -86,10 +82,7 @@ pub(super) fn read(text: &str) -> Parsed {
 /// Says why the rows of a block were passed over.
 fn close(block: Option<Block>, parsed: &mut Parsed) {
     let Some(Block { unusable: Some(why), line, rows, .. }) = block else { return };
-    parsed.fault(line, Code::PassedOver, why);
-    if let Some((_, fault)) = parsed.faults.last_mut() {
-        fault.timings = rows;
-    }
+    parsed.faults.push((Some(line), fault(Code::PassedOver, why).of_timings(rows)));
 }
 
 fn comment(content: &str, block: &mut Block) {
@@ -112,57 +105,15 @@ fn read_ranks(text: &str, block: &mut Block) {
     }
 }
 
-fn column(name: &str) -> Column {
-    match (name, meaning(name)) {
-        ("defects", _) => Column::Defects,
-        (_, Some(meaning)) => match (meaning.role, meaning.per_second) {
-            (Role::Bytes, _) => Column::Bytes,
-            (role @ (Role::Mean | Role::Min | Role::Max), Some(per_second)) => Column::Time(role, per_second),
-            _ => Column::Other,
-        },
-        _ => Column::Other,
+fn column(name: &str) -> Option<Column> {
+    if name == "defects" {
+        let wrong = |field: &str| (field.parse::<f64>().ok() != Some(0.0)).then(|| format!("{field} defects"));
+        return Some(Column::Check(wrong));
     }
-}
-
-fn row(content: &str, line: u64, block: &Block, parsed: &mut Parsed) {
-    let Some(columns) = &block.columns else { return };
-    let fields: Vec<&str> = content.split_whitespace().collect();
-    if fields.len() != columns.len() {
-        let what = format!("{} values instead of {}: {}", fields.len(), columns.len(), short(content));
-        return parsed.fault(line, Code::BadRow, what);
+    let meaning = meaning(name)?;
+    match (meaning.role, meaning.per_second) {
+        (Role::Bytes, _) => Some(Column::Bytes),
+        (role @ (Role::Mean | Role::Min | Role::Max), Some(per_second)) => Some(Column::Time(role, per_second)),
+        _ => None,
     }
-    let (mut times, mut bytes, mut digits) = (Times::default(), Bytes(0), None);
-    for (column, field) in columns.iter().zip(&fields) {
-        match column {
-            Column::Other => {}
-            Column::Bytes => match field.parse() {
-                Ok(size) => bytes = Bytes(size),
-                Err(_) => return parsed.fault(line, Code::BadRow, format!("`{field}` is not a size in bytes")),
-            },
-            Column::Defects => {
-                if field.parse::<f64>().ok() != Some(0.0) {
-                    let what = format!("{field} defects: the timing is of wrong data");
-                    let facts = Facts { collective: block.collective, ranks: block.ranks, ..Facts::default() };
-                    let fault = fault(Code::ValidationFailed, what).about(facts, bytes);
-                    return parsed.faults.push((Some(line), fault));
-                }
-            }
-            // Nothing to send takes no measurable time; such rows are passed over for their size.
-            Column::Time(..) if bytes.0 == 0 && block.collective.is_some_and(Collective::has_sizes) => {}
-            Column::Time(role, per_second) => {
-                let seconds = match time(field, *per_second) {
-                    Ok(seconds) => Some(seconds),
-                    Err(_) if *role == Role::Min => None,
-                    Err(what) => return parsed.fault(line, Code::BadTime, what),
-                };
-                match role {
-                    Role::Max => times.max = seconds,
-                    Role::Min => times.min = seconds,
-                    _ => (times.mean, digits) = (seconds, Digits::of(field.as_bytes())),
-                }
-            }
-        }
-    }
-    let facts = Facts { collective: block.collective, ranks: block.ranks, ..Facts::default() };
-    parsed.raws.push(Raw { line, block: block.number, facts, bytes, round: 0, times, digits });
 }

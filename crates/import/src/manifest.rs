@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use collrules_rules::Release;
 use serde::{Deserialize, Serialize};
 
-use super::collect::{Import, Imported, Importer, Options, Source};
+use super::collect::{Import, Importer, Options, Source};
 use super::error::ImportError;
 use super::finding::{Code, Finding, Severity};
+use super::imported::Imported;
 use collrules_record::findings::Statistic;
 use collrules_record::manifest::{FORMAT, FormatVersion, IMPORTED, now};
 use collrules_record::rundir::{self, RunDir, RunDirError};

@@ -6,12 +6,12 @@
 
 use collrules_rules::Collective;
 
-use super::facts::{Facts, Times, collective_named};
+use super::facts::{Facts, collective_named};
 use super::finding::Code;
 use super::headers::{Role, meaning};
-use super::raw::{Digits, Parsed, Raw, fault, time};
+use super::printed::{Column, row};
+use super::raw::{Parsed, fault};
 use super::stray::{Stray, is_row, short};
-use collrules_record::units::Bytes;
 
 const BANNER: &str = "# OSU ";
 
@@ -33,12 +33,6 @@ struct State {
     passed: usize,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Column {
-    Known(Role, f64),
-    Validation,
-}
-
 /// Reads text; what `facts` say of the collective is for output without a banner.
 pub(super) fn read(text: &str) -> Parsed {
     let mut parsed = Parsed::default();
@@ -52,22 +46,20 @@ pub(super) fn read(text: &str) -> Parsed {
         if content.starts_with('#') {
             stray.end(&mut parsed);
             comment(content, line, &mut state, &mut parsed);
-        } else if state.columns.is_none() || !is_row(content) {
-            if content.contains("VALIDATION ERROR") {
-                stray.end(&mut parsed);
-                let what = format!("the benchmark found wrong data and stopped: {}", short(content));
-                parsed.fault(line, Code::ValidationFailed, what);
-                if let Some((_, fault)) = parsed.faults.last_mut() {
-                    fault.timings = 0;
-                }
+        } else if let Some(columns) = state.columns.as_ref().filter(|_| is_row(content)) {
+            if state.foreign || state.other_datatype {
+                state.passed += 1;
             } else {
-                stray.line(line, content);
+                stray.end(&mut parsed);
+                let facts = Facts { collective: state.collective, ..Facts::default() };
+                row(content, line, state.block.unwrap_or(0), facts, columns, &mut parsed);
             }
-        } else if state.foreign || state.other_datatype {
-            state.passed += 1;
-        } else {
+        } else if content.contains("VALIDATION ERROR") {
             stray.end(&mut parsed);
-            row(content, line, &state, &mut parsed);
+            let what = format!("the benchmark found wrong data and stopped: {}", short(content));
+            parsed.faults.push((Some(line), fault(Code::ValidationFailed, what).of_timings(0)));
+        } else {
+            stray.line(line, content);
         }
     }
     stray.end(&mut parsed);
@@ -119,57 +111,18 @@ fn header(line: &str) -> Option<Vec<Option<Column>>> {
     let names = names.split("  ").flat_map(|name| name.split('\t')).map(str::trim).filter(|name| !name.is_empty());
     let column = |name: &str| {
         if name == "Validation" {
-            return Some(Column::Validation);
+            let wrong = |field: &str| (!field.eq_ignore_ascii_case("pass")).then(|| format!("validation says {field}"));
+            return Some(Column::Check(wrong));
         }
         let meaning = meaning(name)?;
-        let is_time = matches!(meaning.role, Role::Mean | Role::Min | Role::Max);
-        // OSU prints microseconds, and says so in the name.
-        (is_time || meaning.role == Role::Bytes).then(|| Column::Known(meaning.role, meaning.per_second.unwrap_or(1e6)))
+        match meaning.role {
+            Role::Bytes => Some(Column::Bytes),
+            // OSU prints microseconds, and says so in the name.
+            role @ (Role::Mean | Role::Min | Role::Max) => Some(Column::Time(role, meaning.per_second.unwrap_or(1e6))),
+            _ => None,
+        }
     };
     let columns: Vec<Option<Column>> = names.map(column).collect();
-    let is_mean = |column: &Option<Column>| matches!(column, Some(Column::Known(Role::Mean, _)));
+    let is_mean = |column: &Option<Column>| matches!(column, Some(Column::Time(Role::Mean, _)));
     columns.iter().any(is_mean).then_some(columns)
-}
-
-fn row(content: &str, line: u64, state: &State, parsed: &mut Parsed) {
-    let Some(columns) = &state.columns else { return };
-    let fields: Vec<&str> = content.split_whitespace().collect();
-    if fields.len() != columns.len() {
-        let what = format!("{} values instead of {}: {}", fields.len(), columns.len(), short(content));
-        return parsed.fault(line, Code::BadRow, what);
-    }
-    let mut times = Times::default();
-    let mut bytes = Bytes(0);
-    let mut digits = None;
-    for (column, field) in columns.iter().zip(&fields) {
-        match column {
-            None => {}
-            Some(Column::Validation) if field.eq_ignore_ascii_case("pass") => {}
-            Some(Column::Validation) => {
-                let what = format!("validation says {field}: the timing is of wrong data");
-                let facts = Facts { collective: state.collective, ..Facts::default() };
-                let fault = fault(Code::ValidationFailed, what).about(facts, bytes);
-                return parsed.faults.push((Some(line), fault));
-            }
-            Some(Column::Known(Role::Bytes, _)) => match field.parse() {
-                Ok(size) => bytes = Bytes(size),
-                Err(_) => return parsed.fault(line, Code::BadRow, format!("`{field}` is not a size in bytes")),
-            },
-            Some(Column::Known(role, per_second)) => {
-                let seconds = match time(field, *per_second) {
-                    Ok(seconds) => Some(seconds),
-                    // Printed with two decimals, the fastest rank's time may well be 0.00.
-                    Err(_) if *role == Role::Min => None,
-                    Err(what) => return parsed.fault(line, Code::BadTime, what),
-                };
-                match role {
-                    Role::Max => times.max = seconds,
-                    Role::Min => times.min = seconds,
-                    _ => (times.mean, digits) = (seconds, Digits::of(field.as_bytes())),
-                }
-            }
-        }
-    }
-    let facts = Facts { collective: state.collective, ..Facts::default() };
-    parsed.raws.push(Raw { line, block: state.block.unwrap_or(0), facts, bytes, round: 0, times, digits });
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::facts::{Facts, Times, collective_named};
 use super::finding::Code;
-use super::raw::{Parsed, Raw, time};
+use super::raw::{Parsed, Raw, fault, time};
 use super::stray::{Stray, short};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 
@@ -141,10 +141,8 @@ pub(super) fn read(text: &str) -> Parsed {
     if parsed.raws.is_empty() {
         parsed.raws = summaries;
     } else if let Some(first) = summaries.first() {
-        parsed.fault(first.line, Code::PassedOver, "summaries of calls, which are in the file one by one as well");
-        if let Some((_, fault)) = parsed.faults.last_mut() {
-            fault.timings = summaries.len();
-        }
+        let what = "summaries of calls, which are in the file one by one as well";
+        parsed.faults.push((Some(first.line), fault(Code::PassedOver, what).of_timings(summaries.len())));
     }
     parsed
 }

@@ -8,7 +8,7 @@ use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 use super::error::ImportError;
 
 /// A record and its place.
-pub(super) struct Row {
+pub(super) struct Record {
     /// The line it starts on, the first being 1.
     pub(super) line: u64,
     /// The line it ends on, where a quoted value holds line breaks.
@@ -40,7 +40,7 @@ impl<R: Read> Rows<R> {
     }
 
     /// The next record; none at the end. Blank lines at the end belong to no record and are passed over.
-    pub(super) fn next(&mut self) -> Result<Option<Row>, ImportError> {
+    pub(super) fn next(&mut self) -> Result<Option<Record>, ImportError> {
         let begin = self.reader.position().line();
         let mut record = ByteRecord::new();
         loop {
@@ -56,7 +56,7 @@ impl<R: Read> Rows<R> {
             // A quoted value that is never closed ends with the file, not with a line feed of its own.
             let line = (self.reader.position().line() - 1 - breaks).max(look);
             let runs_on_to = (breaks > 0).then(|| line + line_breaks(record.as_slice().trim_ascii_end()));
-            return Ok(Some(Row { line, runs_on_to, blank_lines: begin..line, record }));
+            return Ok(Some(Record { line, runs_on_to, blank_lines: begin..line, record }));
         }
     }
 }

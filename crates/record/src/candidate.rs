@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use collrules_rules::Choice;
+use collrules_rules::{Choice, stored_as_text};
 use serde::{Deserialize, Serialize};
 
 use crate::component::Component;
@@ -75,19 +75,7 @@ impl FromStr for Candidate {
     }
 }
 
-impl From<Candidate> for String {
-    fn from(candidate: Candidate) -> Self {
-        candidate.to_string()
-    }
-}
-
-impl TryFrom<String> for Candidate {
-    type Error = BadCandidate;
-
-    fn try_from(text: String) -> Result<Self, BadCandidate> {
-        text.parse()
-    }
-}
+stored_as_text!(Candidate);
 
 #[cfg(test)]
 mod tests {

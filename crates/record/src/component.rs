@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use collrules_rules::stored_as_text;
 use serde::{Deserialize, Serialize};
 
 /// The longest name; Open MPI's own are shorter.
@@ -81,19 +82,7 @@ impl FromStr for Component {
     }
 }
 
-impl From<Component> for String {
-    fn from(component: Component) -> Self {
-        component.to_string()
-    }
-}
-
-impl TryFrom<String> for Component {
-    type Error = BadComponent;
-
-    fn try_from(text: String) -> Result<Self, BadComponent> {
-        text.parse()
-    }
-}
+stored_as_text!(Component);
 
 #[cfg(test)]
 mod tests {

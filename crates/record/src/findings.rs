@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::estimate::Estimate;
-use crate::manifest::FormatVersion;
+use crate::format::FormatVersion;
 use crate::placement::Placement;
 use crate::tree::Tree;
 use crate::units::{Bytes, Ranks, Seconds};

@@ -33,6 +33,7 @@ pub mod comparison;
 pub mod component;
 pub mod estimate;
 pub mod findings;
+mod format;
 pub mod manifest;
 pub mod options;
 pub mod placement;

@@ -4,18 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::format::FormatVersion;
 use crate::options::Request;
 use crate::plan::Plan;
 use crate::survey::Survey;
-
-/// The version of the run directory's format: readers accept any minor of their major.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FormatVersion {
-    /// Changes when old readers would misread new files.
-    pub major: u32,
-    /// Changes when something is added.
-    pub minor: u32,
-}
 
 /// The format that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::str::FromStr;
 
-use collrules_rules::Collective;
+use collrules_rules::{Collective, names};
 use serde::{Deserialize, Serialize};
 
 use crate::component::Component;
@@ -23,24 +22,13 @@ pub enum Layout {
     Spread,
 }
 
-/// A text that names no layout.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a layout; known are block, one-per-node and spread")]
-pub struct BadLayout(String);
+names!(Layout, read as "layout" {
+    Block "block",
+    OnePerNode "one-per-node",
+    Spread "spread",
+});
 
 impl Layout {
-    /// All layouts.
-    pub const ALL: [Self; 3] = [Self::Block, Self::OnePerNode, Self::Spread];
-
-    /// Its name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Block => "block",
-            Self::OnePerNode => "one-per-node",
-            Self::Spread => "spread",
-        }
-    }
-
     /// The ranks of a job, given by their hosts, in the order in which communicators take them. The first is always 0.
     pub fn order<H: Ord>(self, hosts: &[H]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..hosts.len()).collect();
@@ -86,20 +74,6 @@ fn turns<H: Ord>(hosts: &[H]) -> Vec<u32> {
         *turns - 1
     };
     hosts.iter().map(turn).collect()
-}
-
-impl fmt::Display for Layout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Layout {
-    type Err = BadLayout;
-
-    fn from_str(text: &str) -> Result<Self, BadLayout> {
-        Self::ALL.into_iter().find(|layout| layout.name() == text).ok_or_else(|| BadLayout(text.to_owned()))
-    }
 }
 
 /// The number of a communicator's ranks on each of its nodes, in the order of the nodes' first ranks.
@@ -188,13 +162,5 @@ mod tests {
         assert_eq!(nodes(Layout::OnePerNode, 3), "3 nodes x 1 rank");
         assert_eq!(nodes(Layout::Spread, 6), "3 nodes x 2 ranks");
         assert_eq!(Layout::Block.nodes(&HOSTS, Ranks(4)), Nodes(vec![3, 1]));
-    }
-
-    #[test]
-    fn names_read_back() {
-        for layout in Layout::ALL {
-            assert_eq!(layout.name().parse(), Ok(layout));
-        }
-        assert!("Block".parse::<Layout>().is_err());
     }
 }

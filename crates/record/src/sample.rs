@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::candidate::Candidate;
 use crate::cell::Cell;
-use crate::manifest::FormatVersion;
+use crate::format::FormatVersion;
 use crate::units::Seconds;
 
 /// The format of the samples file that this version writes.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::estimate::Estimate;
-use crate::manifest::FormatVersion;
+use crate::format::FormatVersion;
 use crate::units::{Bytes, Ranks};
 
 /// The version of `study.json` that this version writes.

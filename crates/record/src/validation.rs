@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
 use crate::estimate::{Estimate, geometric_mean};
-use crate::manifest::FormatVersion;
+use crate::format::FormatVersion;
 use crate::units::Seconds;
 
 /// The version of `validation.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
 /// A comparison of a rules file, as deployed, with what the user has without it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -120,6 +120,10 @@ pub struct ValidatedCell {
     pub tuned: bool,
     /// What the file gives for it.
     pub served: Choice,
+    /// Whether neither a rule nor a setting has a say in how its calls are served: what happens to it has other causes.
+    /// Since format 1.1.
+    #[serde(default)]
+    pub control: bool,
     /// Seconds without the file.
     pub without: Estimate,
     /// Seconds with the file.
@@ -154,22 +158,22 @@ impl Validation {
     /// Whether the file that was left behind makes something slower.
     pub fn loses(&self) -> bool {
         let Some(round) = self.last() else { return false };
-        let slower = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower && self.acts_on(cell);
+        let slower = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower && !cell.control;
         let failed = round.failed.iter().any(|failed| failed.with);
         // What was given back without another comparison was all that there was.
         round.repaired.is_empty() && (failed || round.cells.iter().any(|cell| slower(&cell)))
     }
 
-    /// The cell of a comparison with the least speedup, among those that the file has a say in.
-    pub fn worst<'a>(&self, round: &'a Round) -> Option<&'a ValidatedCell> {
-        let affected = round.cells.iter().filter(|cell| self.acts_on(cell));
-        affected.min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point))
-    }
-
-    /// Whether the file has a say in how a cell's calls are served: by a rule, or by a setting beside the two that switch it
-    /// on. Other cells are controls: what happens to them has other causes.
-    pub fn acts_on(&self, cell: &ValidatedCell) -> bool {
-        !cell.served.is_builtin() || self.settings.len() > 2
+    /// Fills in what files of format 1.0 lack. Their cells without a rule count as controls unless there are settings
+    /// beside the two that switch the file on.
+    pub(crate) fn completed(mut self) -> Self {
+        if self.format.minor == 0 {
+            let set = self.settings.len() > 2;
+            for cell in self.rounds.iter_mut().flat_map(|round| &mut round.cells) {
+                cell.control = cell.served.is_builtin() && !set;
+            }
+        }
+        self
     }
 }
 
@@ -177,6 +181,12 @@ impl Round {
     /// The number of cells with this outcome.
     pub fn count(&self, outcome: Outcome) -> usize {
         self.cells.iter().filter(|cell| cell.verdict == outcome).count()
+    }
+
+    /// The cell with the least speedup, among those that the file has a say in.
+    pub fn worst(&self) -> Option<&ValidatedCell> {
+        let affected = self.cells.iter().filter(|cell| !cell.control);
+        affected.min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point))
     }
 
     /// The share of cells that are slower with the file, from 0 to 1.
@@ -201,6 +211,7 @@ mod tests {
             cell: Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) },
             tuned: true,
             served: Choice::plain(6),
+            control: false,
             without: estimate(speedup * 1e-6),
             with: estimate(1e-6),
             speedup: estimate(speedup),
@@ -212,7 +223,7 @@ mod tests {
     #[test]
     fn only_what_the_file_acts_on_can_be_its_loss() {
         let slower = cell(1, 0.5, Outcome::Slower);
-        let control = ValidatedCell { served: Choice::BUILTIN, ..slower.clone() };
+        let control = ValidatedCell { served: Choice::BUILTIN, control: true, ..slower.clone() };
         let with = |cells: Vec<ValidatedCell>, settings: usize, repaired: Vec<Cell>| Validation {
             format: FORMAT,
             rules: String::new(),
@@ -225,7 +236,12 @@ mod tests {
         assert!(with(vec![slower.clone()], 2, Vec::new()).loses());
         assert!(!with(vec![slower.clone()], 2, vec![slower.cell]).loses(), "it was given back");
         assert!(!with(vec![control.clone()], 2, Vec::new()).loses());
-        assert!(with(vec![control], 3, Vec::new()).loses(), "a setting may displace what served it");
+        let old = |settings| {
+            let format = FormatVersion { minor: 0, ..FORMAT };
+            Validation { format, ..with(vec![control.clone()], settings, Vec::new()) }.completed()
+        };
+        assert!(!old(2).loses());
+        assert!(old(3).loses(), "a setting may displace what served it");
     }
 
     #[test]

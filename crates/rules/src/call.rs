@@ -4,11 +4,13 @@ use serde::Serialize;
 
 use crate::collective::Collective;
 use crate::metric;
+use crate::names;
 use crate::release::Release;
 use crate::units::{Bytes, Ranks};
 
 /// How the ranks of a communicator lie on nodes, which only JSON files ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Distribution {
     /// In a rule: any. In a call: neither of the others.
     #[default]
@@ -20,19 +22,13 @@ pub enum Distribution {
     SingleNode,
 }
 
+names!(Distribution, read as "distribution" {
+    Any "any",
+    OnePerNode "one-per-node",
+    SingleNode "single-node",
+});
+
 impl Distribution {
-    /// All of them, in the order of Open MPI's enumeration.
-    pub const ALL: [Self; 3] = [Self::Any, Self::OnePerNode, Self::SingleNode];
-
-    /// The text in JSON files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Any => "any",
-            Self::OnePerNode => "one-per-node",
-            Self::SingleNode => "single-node",
-        }
-    }
-
     /// Whether a rule for this distribution serves a communicator with that one.
     pub fn serves(self, communicator: Self) -> bool {
         self == Self::Any || self == communicator

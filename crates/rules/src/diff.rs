@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::call::Distribution;
 use crate::choice::Choice;
@@ -46,15 +46,10 @@ pub struct Difference {
 pub struct FileDifference {
     /// The communicators; [`Distribution::Any`] stands for those of no particular distribution, and for all of them
     /// where neither file asks for one.
-    #[serde(serialize_with = "distribution_name")]
     pub distribution: Distribution,
     /// What differs.
     #[serde(flatten)]
     pub difference: Difference,
-}
-
-pub(crate) fn distribution_name<S: Serializer>(on: &Distribution, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(on.name())
 }
 
 impl fmt::Display for ByteRange {

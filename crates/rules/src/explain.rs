@@ -1,6 +1,6 @@
 //! What each version makes of a call or of a whole file, and why; versions that agree are taken together.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::behaviour::Behaviour;
 use crate::call::{Call, Distribution};
@@ -20,7 +20,7 @@ use crate::units::Ranks;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Group<T> {
     /// The versions, in the order in which they were asked.
-    #[serde(rename = "releases", serialize_with = "names")]
+    #[serde(rename = "releases")]
     pub versions: Vec<Behaviour>,
     /// What they say.
     #[serde(flatten)]
@@ -99,7 +99,6 @@ pub struct Decided {
     /// The collective.
     pub collective: Collective,
     /// How communicators lie on nodes; any where the file does not ask.
-    #[serde(serialize_with = "diff::distribution_name")]
     pub distribution: Distribution,
     /// The communicator sizes.
     pub ranks: RankRange,
@@ -128,10 +127,6 @@ pub enum MessageSizes {
     CountFree,
     /// Calls have no size that is looked up.
     None,
-}
-
-fn names<S: Serializer>(versions: &[Behaviour], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(versions.iter().map(Behaviour::name))
 }
 
 impl<T> Group<T> {

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::{names, stored_as_text};
+
 /// A family of Open MPI versions that share reader and algorithm tables, patch-level differences aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Release {
@@ -44,10 +46,14 @@ pub struct BadVersion(String);
 #[error("Open MPI {0} is unknown; known release families are {names}", names = Release::names())]
 pub struct UnknownRelease(pub String);
 
-impl Release {
-    /// All known families, oldest first.
-    pub const ALL: [Self; 4] = [Self::V4_0, Self::V4_1, Self::V5_0, Self::V6_0];
+names!(Release {
+    V4_0 "4.0",
+    V4_1 "4.1",
+    V5_0 "5.0",
+    V6_0 "6.0",
+});
 
+impl Release {
     /// The family that a version belongs to.
     pub fn of(version: Version) -> Result<Self, UnknownRelease> {
         match (version.major, version.minor) {
@@ -59,24 +65,8 @@ impl Release {
         }
     }
 
-    /// The name, as in `5.0`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::V4_0 => "4.0",
-            Self::V4_1 => "4.1",
-            Self::V5_0 => "5.0",
-            Self::V6_0 => "6.0",
-        }
-    }
-
     fn names() -> String {
         Self::ALL.map(Self::name).join(", ")
-    }
-}
-
-impl fmt::Display for Release {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 
@@ -111,19 +101,7 @@ impl FromStr for Version {
     }
 }
 
-impl From<Version> for String {
-    fn from(version: Version) -> Self {
-        version.to_string()
-    }
-}
-
-impl TryFrom<String> for Version {
-    type Error = BadVersion;
-
-    fn try_from(text: String) -> Result<Self, BadVersion> {
-        text.parse()
-    }
-}
+stored_as_text!(Version);
 
 #[cfg(test)]
 mod tests {

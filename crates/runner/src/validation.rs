@@ -42,7 +42,7 @@ const LARGEST: u64 = 4 << 20;
 /// Between two neighbouring message sizes of which rules serve at least one, the one in the middle (in the logarithm),
 /// which is no power of two between powers of two. Between two communicator sizes the one in the middle, at the smallest, the
 /// middle and the largest of the sizes that rules serve on either.
-pub fn between(tuned: &[Cell], table: &RuleTable, release: Release) -> Vec<Cell> {
+pub fn cells_between(tuned: &[Cell], table: &RuleTable, release: Release) -> Vec<Cell> {
     let ruled =
         |cell: &Cell| !table.lookup(cell.collective, cell.ranks.0.into(), cell.lookup_bytes(release)).is_builtin();
     let mut tuned: Vec<Cell> = tuned.to_vec();
@@ -211,10 +211,10 @@ mod tests {
     fn what_lies_between_ruled_cells_is_looked_at() {
         let tuned: Vec<Cell> =
             [2, 8].into_iter().flat_map(|ranks| [1024, 2048, 4096, 8192].map(|bytes| cell(ranks, bytes))).collect();
-        let found = between(&tuned, &table(), Release::V4_1);
+        let found = cells_between(&tuned, &table(), Release::V4_1);
         // Nothing is ruled on 2 ranks, nor below 4 KiB on 8.
         assert_eq!(found, [cell(5, 4096), cell(5, 8192), cell(8, 2896), cell(8, 5793)]);
-        assert_eq!(between(&tuned, &RuleTable::new(), Release::V4_1), []);
+        assert_eq!(cells_between(&tuned, &RuleTable::new(), Release::V4_1), []);
     }
 
     #[test]

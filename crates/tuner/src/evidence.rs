@@ -4,8 +4,8 @@ use collrules_record::Candidate;
 use collrules_record::estimate::{Estimate, median};
 use collrules_record::findings::{Criteria, Statistic};
 
-use crate::between::{Between, between};
 use crate::cells::{CellTimings, Pair, Series};
+use crate::launch_variance::{LaunchVariance, launch_variance};
 use crate::statistics::{Score, mann_whitney, mann_whitney_score, signed_rank, signed_rank_score, standard_error};
 
 /// With fewer visits no one-sided signed-rank test can reach 0.02, and no 95 % interval for the median exists.
@@ -36,7 +36,7 @@ pub(crate) struct Basis {
     /// The standard error of the log gain, as far as visits and launches show it; 0 where they can't.
     pub(crate) deviation: f64,
     /// How much more launches differ than their visits explain; missing where that can't be seen.
-    pub(crate) between: Option<Between>,
+    pub(crate) launch_variance: Option<LaunchVariance>,
 }
 
 /// Weighs each candidate of a cell against the builtin, in the order of the series.
@@ -96,11 +96,11 @@ fn against(builtin: &Series, series: &Series, time: Estimate, statistic: Statist
     let launches = medians(&pairs, |pair| pair.launch);
     // Pairs are of launches of the builtin, so that as many launches are the same ones.
     let every_launch = launches.len() == builtin.launches().len();
-    let between = match statistic {
-        Statistic::RankMaximum => between(&by_visit),
+    let launch_variance = match statistic {
+        Statistic::RankMaximum => launch_variance(&by_visit),
         Statistic::RankAverage | Statistic::SlowestRankSummary => None,
     };
-    let basis = Basis { score, launches, every_launch, deviation: standard_error(&visits), between };
+    let basis = Basis { score, launches, every_launch, deviation: standard_error(&visits), launch_variance };
     Evidence { candidate: series.candidate, time, gain, p_value, basis }
 }
 

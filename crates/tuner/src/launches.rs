@@ -19,12 +19,12 @@ pub(crate) fn widen(cells: &[Cell], evidence: &mut [Vec<Evidence>]) {
     for block in cells.chunk_by(|a, b| a.collective == b.collective) {
         let (own, others) = rest.split_at_mut(block.len());
         rest = others;
-        let seen = || own.iter().flatten().filter_map(|evidence| evidence.basis.between);
-        let degrees: f64 = seen().map(|between| between.degrees).sum();
+        let seen = || own.iter().flatten().filter_map(|evidence| evidence.basis.launch_variance);
+        let degrees: f64 = seen().map(|seen| seen.degrees).sum();
         if degrees == 0.0 {
             continue;
         }
-        let variance = seen().map(|between| between.degrees * between.variance).sum::<f64>() / degrees;
+        let variance = seen().map(|seen| seen.degrees * seen.variance).sum::<f64>() / degrees;
         if variance > 0.0 {
             own.iter_mut().flatten().for_each(|evidence| widen_one(evidence, variance, degrees));
         }

@@ -10,7 +10,7 @@
 //! | `cells` | timings by cell and candidate, and the pairs that are compared |
 //! | `statistics` | rank tests and the correction for many of them |
 //! | `evidence` | what a cell's timings say about each candidate |
-//! | `between` | how much the launches of one point differ |
+//! | `launch_variance` | how much the launches of one point differ |
 //! | `launches` | what stays the same through a launch, and widens intervals |
 //! | `neighbours` | what neighbouring sizes say about a gain |
 //! | `bars` | candidates that must not be chosen, however fast |
@@ -34,7 +34,7 @@
 mod alternatives;
 mod analysis;
 mod bars;
-mod between;
+
 mod build;
 mod cells;
 mod common;
@@ -43,6 +43,7 @@ mod components;
 mod crossover;
 mod error;
 mod evidence;
+mod launch_variance;
 mod launches;
 mod neighbours;
 mod observations;

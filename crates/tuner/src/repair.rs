@@ -100,12 +100,12 @@ pub fn repair(
             } else {
                 around(steps.get(ranks.0.into()), cell.cell, block.iter().filter(holds), release)
             };
-            repair.ranges.push(GivenBack { collective, ranks: between(steps, ranks, collective, round), lookup });
+            repair.ranges.push(GivenBack { collective, ranks: ranks_around(steps, ranks, collective, round), lookup });
         }
     }
     for cell in round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell) {
         let Some((_, steps)) = table.collectives().find(|(other, _)| *other == cell.collective) else { continue };
-        let ranks = between(steps, cell.ranks, cell.collective, round);
+        let ranks = ranks_around(steps, cell.ranks, cell.collective, round);
         repair.cells.push(cell);
         // What breaks a call is not given a second chance at other sizes.
         repair.ranges.push(GivenBack { collective: cell.collective, ranks, lookup: (0, None) });
@@ -157,7 +157,7 @@ fn around<'a>(
 }
 
 /// The communicator sizes around one that share its rules, up to the nearest that were validated.
-fn between(steps: &Steps<Steps<Choice>>, ranks: Ranks, collective: Collective, round: &Round) -> RankRange {
+fn ranks_around(steps: &Steps<Steps<Choice>>, ranks: Ranks, collective: Collective, round: &Round) -> RankRange {
     let at = u64::from(ranks.0);
     let step = steps.iter().find(|(start, end, _)| *start <= at && end.is_none_or(|end| at < end));
     let (mut first, mut end) = step.map_or((0, None), |(start, end, _)| (start, end));

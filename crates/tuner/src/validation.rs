@@ -25,7 +25,7 @@ use crate::cells::CellTimings;
 use crate::error::TunerError;
 use crate::observations::Observations;
 use crate::statistics::{adjust, student_interval, student_quantile};
-use noise::Noise;
+use noise::{Gains, Noise};
 
 /// What is known of a cell before it is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub struct Known {
     pub tuned: bool,
     /// What the file gives for it.
     pub served: Choice,
+    /// Whether nothing acts on it but what acts without the file as well.
+    pub control: bool,
 }
 
 /// Compares the launches of a validation, cell by cell.
@@ -64,7 +66,7 @@ pub fn compare(
             || bare(log_gain.exp(), criteria, gains.of_pairs.len()),
             |test| test.interval(log_gain, criteria, gains.of_pairs.len()),
         );
-        let Known { tuned, served } = known(sides.cell);
+        let Known { tuned, served, control } = known(sides.cell);
         let (without, with) = (sides.estimate(0, criteria), sides.estimate(1, criteria));
         let told = (without.point - with.point).abs() >= 2.0 * criteria.clock_step.0;
         let shown = told && q_value.is_some_and(|q| q <= criteria.error_rate);
@@ -73,7 +75,17 @@ pub fn compare(
             gain if shown && gain * (1.0 + criteria.min_difference) <= 1.0 => Outcome::Slower,
             _ => Outcome::Same,
         };
-        cells.push(ValidatedCell { cell: sides.cell, tuned, served, without, with, speedup, q_value, verdict });
+        cells.push(ValidatedCell {
+            cell: sides.cell,
+            tuned,
+            served,
+            control,
+            without,
+            with,
+            speedup,
+            q_value,
+            verdict,
+        });
     }
     let pairs = sides.iter().flat_map(|sides| sides.pairs.keys()).max().map_or(0, |last| last + 1);
     let speedup = overall(&gains, criteria);
@@ -118,14 +130,6 @@ struct Sides {
     per_round: f64,
 }
 
-/// The logarithms of a cell's speedup in each pair.
-struct Gains {
-    cell: Cell,
-    of_pairs: BTreeMap<u32, f64>,
-    /// One over the rounds without the file plus one over those with it, in the mean of the pairs.
-    per_round: f64,
-}
-
 impl Sides {
     fn of(timings: &CellTimings) -> Option<Self> {
         let side = |candidate| {
@@ -158,12 +162,6 @@ impl Sides {
     fn estimate(&self, side: usize, criteria: Criteria) -> Estimate {
         let logs: Vec<f64> = self.pairs.values().map(|times| times[side].ln()).collect();
         of_launches(&logs, criteria)
-    }
-}
-
-impl Gains {
-    fn mean(&self) -> f64 {
-        self.of_pairs.values().sum::<f64>() / self.of_pairs.len() as f64
     }
 }
 

@@ -13,10 +13,8 @@ use collrules_runner::grid::known_release;
 use collrules_tuner::Observations;
 
 use crate::error::WorkflowError;
-use crate::publish;
 use crate::session::Session;
-use crate::start::Pins;
-use crate::{clock, remarks, served};
+use crate::{clock, remarks, resume, served};
 
 /// What there is to decide on.
 pub struct Source {
@@ -38,14 +36,6 @@ enum Origin {
     Others { found: Vec<import::Finding>, remarks: Vec<String> },
 }
 
-/// Findings, with the settings that their rules need.
-pub struct Decided {
-    /// The findings.
-    pub findings: Findings,
-    /// Settings beside the two that switch the rules on.
-    pub pins: Pins,
-}
-
 impl Source {
     /// A run directory, measured or imported.
     pub fn of_run(path: &Path, session: &mut Session<'_>) -> Result<(Self, RunDir), WorkflowError> {
@@ -59,7 +49,7 @@ impl Source {
             return Ok((source, run));
         }
         let manifest = run.manifest()?;
-        publish::refuse_comparison(&run, &manifest)?;
+        resume::refuse_comparison(&run, &manifest)?;
         let source = Self {
             observations: observations(&run, manifest.plan.launches, session)?,
             release: known_release(&manifest.survey)?,
@@ -120,12 +110,11 @@ impl Source {
     }
 
     /// Decides. What a validation of a run gave back to the builtin stays there.
-    pub fn decide(&self, criteria: Criteria, policy: Policy) -> Result<Decided, WorkflowError> {
+    pub fn decide(&self, criteria: Criteria, policy: Policy) -> Result<Findings, WorkflowError> {
         match &self.origin {
             Origin::Run { run, manifest } => {
                 let given_back = run.validation()?.map(|validation| validation.given_back).unwrap_or_default();
-                let findings = decide(run, manifest, &self.observations, criteria, policy, &given_back)?;
-                Ok(Decided { pins: served::pins(&manifest.pins, &findings), findings })
+                decide(run, manifest, &self.observations, criteria, policy, &given_back)
             }
             Origin::Others { found, remarks } => {
                 let criteria = Criteria { clock_step: self.clock_step, ..criteria };
@@ -136,7 +125,7 @@ impl Source {
                 findings.remarks.extend(remarks.iter().cloned());
                 findings.remarks.extend(import::remarks(found));
                 findings.remarks.extend(remarks::of_rules(&findings));
-                Ok(Decided { findings, pins: Pins::new() })
+                Ok(findings)
             }
         }
     }

@@ -14,7 +14,7 @@ use collrules_runner::{Backend, RunnerError, separate};
 use crate::error::WorkflowError;
 use crate::session::{Event, Session};
 use crate::start::{self, Pins, Started};
-use crate::{options, plan, publish, resume, served};
+use crate::{plan, publish, resume, served};
 
 /// Where a campaign begins.
 #[derive(Clone, Debug)]
@@ -114,7 +114,7 @@ fn resumed(directory: &Path, tuning: &Tuning, session: &mut Session<'_>) -> Resu
     // Held before anything is started: two jobs at once would disturb each other.
     let campaign = Campaign::new(RunDir::open(directory)?)?;
     let manifest = campaign.run.manifest()?;
-    publish::refuse_comparison(&campaign.run, &manifest)?;
+    resume::refuse_comparison(&campaign.run, &manifest)?;
     let started = session.start(&tuning.system)?;
     resume::refuse_other_system(&campaign.run, &manifest, &started)?;
     Ok((started, manifest, campaign, tuning.clone(), true))
@@ -124,8 +124,8 @@ fn resumed(directory: &Path, tuning: &Tuning, session: &mut Session<'_>) -> Resu
 pub fn options_of(directory: &Path) -> Result<Tuning, WorkflowError> {
     let run = RunDir::open(directory)?;
     let manifest = run.manifest()?;
-    publish::refuse_comparison(&run, &manifest)?;
-    options::of_run(&run, &manifest)
+    resume::refuse_comparison(&run, &manifest)?;
+    resume::options(&run, &manifest)
 }
 
 /// Finds out who serves the calls of the plan, which becomes a part of it.

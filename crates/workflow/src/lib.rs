@@ -5,7 +5,7 @@
 //! | module | job |
 //! |---|---|
 //! | [`session`] | what every workflow gets beside its options, and the events that it tells |
-//! | [`options`] | the options of a run, those of runs of earlier formats included; values as people write them |
+//! | [`options`] | values as people write them |
 //! | [`start`] | a backend, and what it finds |
 //! | [`plan`] | options and survey to a plan, and the shares of the budget |
 //! | [`campaign`] | a run directory that is measured into: begun, resumed, plan after plan |

@@ -4,35 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use collrules_record::CandidateName;
-use collrules_record::options::{Request, Tuning};
 use collrules_record::units::{BadSeconds, Bytes, Ranks, Seconds};
-use collrules_record::{Manifest, RunDir};
 use collrules_rules::Collective;
 use collrules_runner::grid::{MAX_BYTES, powers_of_two};
 
-use crate::error::WorkflowError;
-use crate::legacy;
-
 /// The most launches: a campaign of more would take weeks, and the plan of each is held in memory.
 pub const MOST_LAUNCHES: i64 = 1000;
-
-/// The options that a run was begun with: those of its manifest or, in runs of format 1.0, those of its command line.
-/// What cannot be read is an error, never a default.
-pub fn of_run(run: &RunDir, manifest: &Manifest) -> Result<Tuning, WorkflowError> {
-    match &manifest.request {
-        Some(Request::Tune(tuning)) => Ok(tuning.clone()),
-        Some(Request::Validate(_)) => {
-            Err(WorkflowError::Input(format!("{} was made by `collrules validate`", run.path().display())))
-        }
-        None => legacy::tuning(&manifest.command).map_err(|why| {
-            WorkflowError::Input(format!(
-                "{}: the options of this run cannot be read: {why}. Use collrules {}, which began it, or begin a new run",
-                run.file(collrules_record::rundir::MANIFEST).display(),
-                manifest.collrules,
-            ))
-        }),
-    }
-}
 
 /// A time for a campaign; none where it may take what it needs.
 #[derive(Clone, Copy, Debug, PartialEq)]

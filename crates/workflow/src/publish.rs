@@ -146,18 +146,6 @@ pub fn refuse_unnameable(directory: &Path) -> Result<(), WorkflowError> {
     Ok(())
 }
 
-/// Refuses launches of a validation: they have no candidates to choose from.
-pub(crate) fn refuse_comparison(run: &RunDir, manifest: &Manifest) -> Result<(), WorkflowError> {
-    if manifest.plan.deployment.is_none() {
-        return Ok(());
-    }
-    Err(WorkflowError::Input(format!(
-        "{} holds launches without a rules file and with it, made by `collrules validate`; {} says what they showed",
-        run.path().display(),
-        run.file(rundir::VALIDATION).display(),
-    )))
-}
-
 /// What a user types to switch the rules on: for one mpirun, and for a shell.
 fn switch_on(run: &RunDir, findings: &Findings, pins: &Pins) -> Vec<String> {
     if findings.table.is_empty() {
@@ -176,17 +164,16 @@ fn rules_path(run: &RunDir) -> String {
 /// Writes what an analysis without launches leaves behind: rules, settings, findings and report.
 pub fn unproven(
     run: RunDir,
-    decided: crate::analyze::Decided,
+    findings: Findings,
     manifest: Option<Manifest>,
     session: &mut Session<'_>,
 ) -> Result<Published, WorkflowError> {
-    let crate::analyze::Decided { findings, pins } = decided;
-    rules(&run, &findings, rundir::RULES)?;
-    settings(&run, &pins, session)?;
     let proof =
         vec!["Nothing was run: `collrules verify` shows whether the Open MPI in use obeys the file.".to_owned()];
     let validation = None;
     let published = Published { run, findings, manifest, validation, proof };
+    rules(&published.run, &published.findings, rundir::RULES)?;
+    settings(&published.run, &published.pins(), session)?;
     published.write()?;
     Ok(published)
 }

@@ -1,13 +1,45 @@
-//! Refuses to resume a run on another system than the one it began on.
+//! What can be done with a run that was begun: its options, and what it is not to be used for.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use collrules_record::Manifest;
-use collrules_record::rundir::RunDir;
+use collrules_record::options::{Request, Tuning};
+use collrules_record::rundir::{self, RunDir};
 
 use crate::error::WorkflowError;
+use crate::legacy;
 use crate::start::{Started, environment};
+
+/// The options that a run was begun with: those of its manifest or, in runs of format 1.0, those of its command line.
+/// What cannot be read is an error, never a default.
+pub(crate) fn options(run: &RunDir, manifest: &Manifest) -> Result<Tuning, WorkflowError> {
+    match &manifest.request {
+        Some(Request::Tune(tuning)) => Ok(tuning.clone()),
+        Some(Request::Validate(_)) => {
+            Err(WorkflowError::Input(format!("{} was made by `collrules validate`", run.path().display())))
+        }
+        None => legacy::tuning(&manifest.command).map_err(|why| {
+            WorkflowError::Input(format!(
+                "{}: the options of this run cannot be read: {why}. Use collrules {}, which began it, or begin a new run",
+                run.file(rundir::MANIFEST).display(),
+                manifest.collrules,
+            ))
+        }),
+    }
+}
+
+/// Refuses launches of a validation: they have no candidates to choose from.
+pub(crate) fn refuse_comparison(run: &RunDir, manifest: &Manifest) -> Result<(), WorkflowError> {
+    if manifest.plan.deployment.is_none() {
+        return Ok(());
+    }
+    Err(WorkflowError::Input(format!(
+        "{} holds launches without a rules file and with it, made by `collrules validate`; {} says what they showed",
+        run.path().display(),
+        run.file(rundir::VALIDATION).display(),
+    )))
+}
 
 /// Samples of one run are compared with each other, so that they have to come from one system.
 pub(crate) fn refuse_other_system(run: &RunDir, manifest: &Manifest, started: &Started) -> Result<(), WorkflowError> {

@@ -1,11 +1,13 @@
 //! One thing that was looked at.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::screen::{Ink, paint, wrapped};
 
 /// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum State {
     /// As it should be.
     Ok,
@@ -18,7 +20,7 @@ pub(super) enum State {
 }
 
 /// What was found, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
     /// What was looked at, in a word.
     pub(super) subject: &'static str,
@@ -79,15 +81,7 @@ impl State {
 
 /// The answer for programs.
 pub(super) fn json(findings: &[Finding], able: bool) -> Value {
-    let finding = |finding: &Finding| {
-        json!({
-            "subject": finding.subject,
-            "state": finding.state.name(),
-            "what": finding.what,
-            "remedy": finding.remedy,
-        })
-    };
-    json!({ "able": able, "findings": findings.iter().map(finding).collect::<Vec<_>>() })
+    json!({ "able": able, "findings": findings })
 }
 
 /// The answer for people. Quoted commands and paths are left whole, to be copied.

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::Suspicion;
-use crate::collect::Imported;
 use crate::finding::Code;
+use crate::imported::Imported;
 use crate::raw::Digits;
 
 /// So many digits do not agree by chance: once in a million values.

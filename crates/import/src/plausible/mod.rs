@@ -15,8 +15,8 @@ use std::ops::Range;
 
 use collrules_rules::{Collective, Release};
 
-use super::collect::Imported;
 use super::finding::Code;
+use super::imported::Imported;
 use collrules_record::Candidate;
 use collrules_record::Cell;
 use collrules_record::estimate::median;

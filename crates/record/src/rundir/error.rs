@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::manifest::FormatVersion;
+use crate::format::FormatVersion;
 
 /// Why a run directory cannot be made, read or written. Each message names the path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

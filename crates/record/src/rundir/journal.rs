@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::error::{self, RunDirError};
 use super::samples::whole_lines;
 use crate::cell::Cell;
-use crate::manifest::FormatVersion;
+use crate::format::FormatVersion;
 
 /// The format of the journal that this version writes.
 const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };

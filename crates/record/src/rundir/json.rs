@@ -73,7 +73,8 @@ impl RunDir {
 
     /// What fresh launches without and with the rules showed; none where nobody looked.
     pub fn validation(&self) -> Result<Option<Validation>, RunDirError> {
-        optional(&self.file(VALIDATION), validation::FORMAT)
+        let read: Option<Validation> = optional(&self.file(VALIDATION), validation::FORMAT)?;
+        Ok(read.map(Validation::completed))
     }
 
     /// Writes what fresh launches without and with the rules showed.

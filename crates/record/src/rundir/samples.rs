@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::{self, RunDirError};
 use super::lines::{line_of, line_of_timed, row_of};
-use crate::manifest::FormatVersion;
+use crate::format::FormatVersion;
 use crate::sample::{COLUMNS, FORMAT, Row, TimedRow};
 
 /// The line of the format and the line of the columns.

@@ -30,6 +30,7 @@ mod fixture {
             cell: Cell { collective: Collective::ReduceScatterBlock, ranks: Ranks(1024), bytes: Bytes(5793) },
             tuned: false,
             served: Choice::plain(3).with_segsize(65536).with_faninout(4),
+            control: false,
             without: estimate(1.234e-3 * speedup),
             with: estimate(1.234e-3),
             speedup: estimate(speedup),

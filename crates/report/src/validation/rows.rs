@@ -28,10 +28,10 @@ pub(crate) struct RoundRow {
 
 /// All comparisons, in order.
 pub(crate) fn rounds(validation: &Validation) -> Vec<RoundRow> {
-    validation.rounds.iter().enumerate().map(|(number, round)| row(validation, number, round)).collect()
+    validation.rounds.iter().enumerate().map(|(number, round)| row(number, round)).collect()
 }
 
-fn row(validation: &Validation, number: usize, round: &Round) -> RoundRow {
+fn row(number: usize, round: &Round) -> RoundRow {
     RoundRow {
         name: round_name(number),
         pairs: round.pairs,
@@ -41,9 +41,7 @@ fn row(validation: &Validation, number: usize, round: &Round) -> RoundRow {
         slower: round.count(Outcome::Slower),
         failed: round.failed.len(),
         mean: format!("{:.3}x", round.geometric_mean()),
-        worst: validation
-            .worst(round)
-            .map_or("-".to_owned(), |cell| format!("{} ({})", cell.cell, times(cell.speedup.point))),
+        worst: round.worst().map_or("-".to_owned(), |cell| format!("{} ({})", cell.cell, times(cell.speedup.point))),
         repaired: round.repaired.len(),
     }
 }

@@ -32,7 +32,7 @@ pub fn sentences(validation: &Validation) -> Vec<String> {
         sentences.push(format!("The time did not suffice for {}.", counted(round.unreached, "more cell")));
     }
     sentences.extend(untold(round));
-    let controls = round.cells.iter().filter(|cell| cell.verdict == Outcome::Slower && !validation.acts_on(cell));
+    let controls = round.cells.iter().filter(|cell| cell.verdict == Outcome::Slower && cell.control);
     match controls.count() {
         0 => {}
         1 => sentences.push(
@@ -45,7 +45,7 @@ pub fn sentences(validation: &Validation) -> Vec<String> {
              between the launches, or it is chance.",
         )),
     }
-    if let Some(worst) = validation.worst(round) {
+    if let Some(worst) = round.worst() {
         sentences.push(format!("The lowest speedup under a rule: {} for {}.", ratio(worst.speedup), worst.cell));
     }
     sentences.extend(failures(&round.failed));

@@ -33,7 +33,6 @@ pub enum Lost {
         /// The collective.
         collective: Collective,
         /// The communicators.
-        #[serde(serialize_with = "crate::diff::distribution_name")]
         distribution: Distribution,
     },
     /// A bound on requests, for which version 1 has no column.

@@ -5,7 +5,6 @@ mod error;
 mod json;
 mod notes;
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +13,8 @@ use crate::behaviour::Behaviour;
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::hazard::Hazard;
+use crate::names;
+use crate::names::UnknownName;
 use crate::steps::Steps;
 use crate::table::{RuleTable, SizeSteps};
 
@@ -36,11 +37,6 @@ pub enum TargetFormat {
     Json,
 }
 
-/// A name that is no format.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown format `{0}`; known are classic, v2, json")]
-pub struct UnknownFormat(pub String);
-
 /// What a file is written for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
@@ -50,19 +46,13 @@ pub struct Target {
     pub versions: Vec<Behaviour>,
 }
 
+names!(TargetFormat {
+    Classic "classic",
+    V2 "v2",
+    Json "json",
+});
+
 impl TargetFormat {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Classic, Self::V2, Self::Json];
-
-    /// The name, as in `--to`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Classic => "classic",
-            Self::V2 => "v2",
-            Self::Json => "json",
-        }
-    }
-
     /// Whether a version reads it.
     pub fn is_read_by(self, version: &Behaviour) -> bool {
         match self {
@@ -73,20 +63,13 @@ impl TargetFormat {
     }
 }
 
-impl fmt::Display for TargetFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 impl FromStr for TargetFormat {
-    type Err = UnknownFormat;
+    type Err = UnknownName;
 
     /// Reads a name; `v1` is classic.
-    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        let wanted = if name.trim() == "v1" { "classic" } else { name.trim() };
-        let named = |format: &Self| format.name().eq_ignore_ascii_case(wanted);
-        Self::ALL.into_iter().find(named).ok_or_else(|| UnknownFormat(name.to_owned()))
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        let name = if name.trim() == "v1" { "classic" } else { name };
+        names::find("format", &Self::ALL, Self::name, name)
     }
 }
 

@@ -260,7 +260,7 @@ fn choice() -> impl Strategy<Value = Choice> {
     )
 }
 
-fn steps<V: Clone + PartialEq + fmt::Debug>(
+fn steps<V: Clone + PartialEq + std::fmt::Debug>(
     value: impl Strategy<Value = V> + Clone,
     last: u64,
 ) -> impl Strategy<Value = Steps<V>> {

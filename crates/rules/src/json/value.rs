@@ -91,7 +91,7 @@ pub fn c_str(text: &[u8]) -> &[u8] {
     text.iter().position(|byte| *byte == 0).map_or(text, |end| &text[..end])
 }
 
-impl Document<'_> {
+impl<'s> Document<'s> {
     /// The value that the text consists of.
     pub fn root(&self) -> Value<'_> {
         Value { document: self, node: &self.nodes[0] }

@@ -4,7 +4,19 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::severity::Severity::{self, Error, Note, Warning};
+use Severity::{Error, Note, Warning};
+
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// Probably not what was meant, or harmful to some programs.
+    Warning,
+    /// Ignored, misread, or fatal.
+    Error,
+}
 
 macro_rules! codes {
     ($($name:ident $number:literal $severity:ident $title:literal, $explanation:literal, $remedy:literal;)*) => {

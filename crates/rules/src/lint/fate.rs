@@ -1,10 +1,10 @@
 //! What becomes of a file as a whole, version by version.
 
 use super::code::Code;
+use super::code::Severity;
 use super::collect::Collector;
 use super::intent::Intent;
 use super::problem::{Fate, Reading};
-use super::severity::Severity;
 use super::strict::Strict;
 use super::words;
 use crate::behaviour::Behaviour;

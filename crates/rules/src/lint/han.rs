@@ -4,9 +4,9 @@
 //! at for what its rules do.
 
 use super::code::Code;
+use super::code::Severity;
 use super::collect::Collector;
 use super::problem::{Fate, Kind, Reading, Report};
-use super::severity::Severity;
 use crate::behaviour::Behaviour;
 use crate::collective::{Collective, json_name};
 use crate::han::{

@@ -1,9 +1,9 @@
 //! The strict reading of a JSON file: everything that Open MPI 6.0 ignores, takes for something else, or rejects.
 
 use super::code::Code;
+use super::code::Severity;
 use super::collect::Collector;
 use super::problem::Related;
-use super::severity::Severity;
 use super::words::shown;
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;

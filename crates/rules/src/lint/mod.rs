@@ -28,7 +28,6 @@ mod metrics;
 mod problem;
 mod reach;
 mod rules;
-mod severity;
 mod strict;
 mod words;
 
@@ -37,9 +36,8 @@ use crate::file::{Load, Loaded, load};
 use crate::json::Document;
 use crate::reach::View;
 
-pub use code::Code;
+pub use code::{Code, Severity};
 pub use problem::{Fate, Kind, Problem, Reading, Related, Report};
-pub use severity::Severity;
 
 use collect::Collector;
 use intent::Intent;

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use super::code::Code;
-use super::severity::Severity;
+use super::code::{Code, Severity};
 use crate::behaviour::Behaviour;
 use crate::span::Span;
 
@@ -28,7 +27,6 @@ pub struct Problem {
     /// Where it is.
     pub span: Span,
     /// The versions that it concerns.
-    #[serde(serialize_with = "names")]
     pub versions: Vec<Behaviour>,
     /// What is wrong here.
     pub message: String,
@@ -56,7 +54,6 @@ pub enum Fate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Reading {
     /// The version.
-    #[serde(serialize_with = "name")]
     pub version: Behaviour,
     /// What it does.
     #[serde(rename = "verdict")]
@@ -95,12 +92,4 @@ impl Report {
     pub fn worst(&self) -> Option<Severity> {
         self.problems.iter().map(|problem| problem.severity).max()
     }
-}
-
-fn names<S: Serializer>(versions: &[Behaviour], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(versions.iter().map(Behaviour::name))
-}
-
-fn name<S: Serializer>(version: &Behaviour, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(version.name())
 }

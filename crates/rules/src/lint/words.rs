@@ -1,8 +1,8 @@
 //! The words of a classic file as people read them: lines, comments, and what is meant to be a number.
 
 use super::code::Code;
+use super::code::Severity;
 use super::collect::Collector;
-use super::severity::Severity;
 use super::strict::Strict;
 use crate::behaviour::Behaviour;
 use crate::span::Span;

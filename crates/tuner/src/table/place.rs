@@ -15,17 +15,17 @@ use collrules_rules::table::{RankSteps, SizeSteps, all_builtin};
 use collrules_rules::{Choice, Collective, Release};
 
 use super::offers::{Encoding, Terms};
-use super::problem::{Layout, Range};
+use super::problem::{Partition, Range};
 use crate::crossover::{boundary, interval};
 use crate::repair::{covers, leave};
 use crate::verdict::JudgedCell;
 
 /// The rules of a collective, and where they change their choice.
-pub(super) fn place(encoding: &Encoding<'_>, layout: &Layout, terms: &Terms<'_>) -> (RankSteps, Vec<Crossover>) {
+pub(super) fn place(encoding: &Encoding<'_>, partition: &Partition, terms: &Terms<'_>) -> (RankSteps, Vec<Crossover>) {
     let mut steps = all_builtin();
     let mut crossovers = Vec::new();
     let mut placed: Vec<(u64, u64, SizeSteps)> = Vec::new();
-    for range in &layout.ranges {
+    for range in &partition.ranges {
         let sizes = sizes(encoding, range, terms);
         for block in &encoding.blocks[range.first..range.end] {
             crossovers.extend(changes(encoding, block, &sizes, terms));

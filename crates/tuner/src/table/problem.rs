@@ -48,7 +48,7 @@ pub(crate) struct Offer {
 
 /// The rules of a collective: ranges of communicator sizes, which cover all blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub(crate) struct Partition {
     pub(crate) ranges: Vec<Range>,
 }
 

@@ -1,10 +1,10 @@
 //! An exact dynamic programme over the communicator sizes of a collective.
 
-use super::problem::{Layout, Problem, Range};
+use super::problem::{Partition, Problem, Range};
 use super::segments::{Cost, Joined, Value, better, fewest, fewest_choices};
 
 /// The fewest rules in which every site keeps within the bound, and among as few those of the least cost.
-pub(crate) fn fewest_rules(problem: &Problem) -> Option<Layout> {
+pub(crate) fn fewest_rules(problem: &Problem) -> Option<Partition> {
     let blocks = problem.blocks.len();
     let mut best: Vec<Value> = vec![None; blocks + 1];
     let mut origin = vec![0; blocks + 1];
@@ -24,7 +24,7 @@ pub(crate) fn fewest_rules(problem: &Problem) -> Option<Layout> {
         }
     }
     best[blocks]?;
-    layout(problem, &origin)
+    partition(problem, &origin)
 }
 
 /// How far blocks from this one on may share rules.
@@ -33,7 +33,7 @@ fn last_end(problem: &Problem, first: usize) -> usize {
 }
 
 /// Follows the origins from the last block to the first.
-fn layout(problem: &Problem, origin: &[usize]) -> Option<Layout> {
+fn partition(problem: &Problem, origin: &[usize]) -> Option<Partition> {
     let mut ranges = Vec::new();
     let mut end = problem.blocks.len();
     while end > 0 {
@@ -44,5 +44,5 @@ fn layout(problem: &Problem, origin: &[usize]) -> Option<Layout> {
         end = first;
     }
     ranges.reverse();
-    Some(Layout { ranges })
+    Some(Partition { ranges })
 }

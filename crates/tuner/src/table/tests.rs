@@ -2,13 +2,13 @@
 
 use proptest::prelude::*;
 
-use super::problem::{BUILTIN, Block, Layout, Offer, Problem, Site, weight};
+use super::problem::{BUILTIN, Block, Offer, Partition, Problem, Site, weight};
 use super::solve::fewest_rules;
 
 /// What rules cost: ranges that count, and the sum of log regrets; none where they serve a site by what it has not.
-fn cost(problem: &Problem, layout: &Layout) -> Option<(u32, f64)> {
+fn cost(problem: &Problem, partition: &Partition) -> Option<(u32, f64)> {
     let (mut rules, mut sum) = (0, 0.0);
-    for range in &layout.ranges {
+    for range in &partition.ranges {
         let mut before = None;
         for (_, choice) in &range.choices {
             if before != Some(*choice) {
@@ -68,8 +68,8 @@ fn everything(problem: &Problem) -> Vec<(u32, f64)> {
             let mut own = Vec::new();
             for row in problem.classes.iter().flat_map(|class| rows(class, positions.len())) {
                 let choices = positions.iter().copied().zip(row).collect();
-                let layout = Layout { ranges: vec![super::problem::Range { first, end, choices }] };
-                own.extend(cost(problem, &layout));
+                let partition = Partition { ranges: vec![super::problem::Range { first, end, choices }] };
+                own.extend(cost(problem, &partition));
             }
             whole = whole.iter().flat_map(|(a, b)| own.iter().map(move |(c, d)| (a + c, b + d))).collect();
         }

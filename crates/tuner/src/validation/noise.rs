@@ -15,14 +15,27 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::Ranks;
+use collrules_record::{Cell, Ranks};
 use collrules_rules::Collective;
 
 use statrs::function::gamma::digamma;
 
-use super::Gains;
 use super::moderation::{Own, moderate};
 use crate::statistics::Variance;
+
+/// The logarithms of a cell's speedup in each pair.
+pub(super) struct Gains {
+    pub(super) cell: Cell,
+    pub(super) of_pairs: BTreeMap<u32, f64>,
+    /// One over the rounds without the file plus one over those with it, in the mean of the pairs.
+    pub(super) per_round: f64,
+}
+
+impl Gains {
+    pub(super) fn mean(&self) -> f64 {
+        self.of_pairs.values().sum::<f64>() / self.of_pairs.len() as f64
+    }
+}
 
 /// A collective with fewer cells than this borrows from all others of its kind.
 const LEAST_CELLS: usize = 6;

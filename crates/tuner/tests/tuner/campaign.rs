@@ -8,6 +8,7 @@ use collrules_rules::{Choice, Collective, Release};
 use collrules_tuner::{Observations, analyze};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
 
 /// The candidate of an algorithm without parameters.
 pub(crate) fn plain(algorithm: u32) -> Candidate {
@@ -118,10 +119,9 @@ impl Campaign {
         if deviation > 0.0 { deviation * self.normal() } else { 0.0 }
     }
 
-    /// A standard normal number (Box and Muller).
+    /// A standard normal number.
     pub(crate) fn normal(&mut self) -> f64 {
-        let (radius, angle): (f64, f64) = (self.rng.random(), self.rng.random());
-        (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+        StandardNormal.sample(&mut self.rng)
     }
 }
 

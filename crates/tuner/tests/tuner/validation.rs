@@ -90,7 +90,7 @@ impl Study {
     }
 
     fn round(&self, criteria: Criteria) -> Round {
-        let known = |_| Known { tuned: true, served: Choice::plain(6) };
+        let known = |_| Known { tuned: true, served: Choice::plain(6), control: false };
         compare(&Observations::from_samples(&self.text).unwrap(), criteria, known).unwrap()
     }
 
@@ -196,6 +196,7 @@ fn round(collective: Collective, rows: &[(u32, u64, u32, f64, Outcome)]) -> Roun
         cell: Cell { collective, ranks: Ranks(*ranks), bytes: Bytes(*bytes) },
         tuned: true,
         served: Choice::plain(*algorithm),
+        control: *algorithm == 0,
         without: estimate(1e-5),
         with: estimate(1e-5 / speedup),
         speedup: estimate(*speedup),

@@ -85,7 +85,7 @@ pub fn study(options: &Options, session: &mut Session<'_>) -> Result<Studied, Wo
         None => measured(options, &definition, session)?,
     };
     let release = known_release(&manifest.survey)?;
-    let scope = Scope::of(options, &definition, &manifest, release)?;
+    let scope = Scope::of(&options.ranks, &definition, &options.definition, &manifest, release)?;
     if let Some(path) = &options.run {
         let lacking = scope.lacking(&manifest.plan);
         if !lacking.is_empty() {

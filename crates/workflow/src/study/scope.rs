@@ -1,12 +1,12 @@
 //! What of a run a study is about: all that its definition asks for and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Manifest, Plan};
 use collrules_rules::{Choice, Collective, Release, registry};
 
-use super::Options;
 use super::definition::Definition;
 use crate::error::WorkflowError;
 
@@ -22,20 +22,22 @@ impl Scope {
     /// What is asked for of what the plan of a run holds. Communicators of more ranks than there were slots may be
     /// missing unless the command line names them.
     pub(super) fn of(
-        options: &Options,
+        named: &[Ranks],
         definition: &Definition,
+        path: &Path,
         manifest: &Manifest,
         release: Release,
     ) -> Result<Self, WorkflowError> {
         let planned: BTreeSet<Ranks> = manifest.plan.cells.iter().map(|planned| planned.cell.ranks).collect();
         let slots = manifest.survey.slots();
-        let named = if options.ranks.is_empty() { &definition.ranks } else { &options.ranks };
-        let possible = |ranks: &Ranks| !options.ranks.is_empty() || *ranks <= slots || planned.contains(ranks);
+        let chosen = !named.is_empty();
+        let named = if chosen { named } else { &definition.ranks };
+        let possible = |ranks: &Ranks| chosen || *ranks <= slots || planned.contains(ranks);
         let ranks: Vec<Ranks> = named.iter().copied().filter(possible).collect();
         Ok(Self {
-            ranks: if ranks.is_empty() { named.clone() } else { ranks },
+            ranks: if ranks.is_empty() { named.to_vec() } else { ranks },
             sizes: definition.sizes.0.clone(),
-            choices: definition.choices(&options.definition, release)?,
+            choices: definition.choices(path, release)?,
             release,
         })
     }

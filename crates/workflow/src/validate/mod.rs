@@ -13,7 +13,7 @@ mod kept;
 mod repair;
 mod subject;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use collrules_record::options::{System, Timing, Tuning, Validating};
@@ -26,9 +26,10 @@ use collrules_runner::validation::{FURTHER_LOOKS, Spending, spending};
 
 use crate::campaign::Measured;
 use crate::error::WorkflowError;
-use crate::options::{self, Budget};
+use crate::options::Budget;
 use crate::plan::{PAIRS, first_comparison, of_first_comparison, timed, validation_share};
 use crate::publish::Published;
+use crate::resume;
 use crate::session::{Event, Session};
 use crate::start::Started;
 use comparison::Bench;
@@ -49,7 +50,7 @@ pub struct Validated {
 /// How the run of a rules file was measured, if we measured it: the default of a validation.
 pub fn as_measured(opened: &Opened) -> Result<Option<(System, Timing)>, WorkflowError> {
     let Some((run, manifest)) = opened.measured() else { return Ok(None) };
-    let Tuning { system, timing, .. } = options::of_run(run, manifest)?;
+    let Tuning { system, timing, .. } = resume::options(run, manifest)?;
     Ok(Some((system, timing)))
 }
 
@@ -175,9 +176,4 @@ fn bench<'a>(
         },
         command: session.command.clone(),
     }
-}
-
-/// The directory for results of a file that lies in no run.
-fn default_home() -> PathBuf {
-    PathBuf::from(format!("collrules-validation-{}", collrules_record::manifest::stamp()))
 }

@@ -14,7 +14,6 @@ use collrules_rules::{Behaviour, Collective, Release, RuleTable, deploy};
 use collrules_runner::{RunnerError, grid, validation};
 use collrules_tuner::validation::Known;
 
-use super::default_home;
 use crate::error::WorkflowError;
 use crate::publish::Published;
 use crate::session::Session;
@@ -143,7 +142,7 @@ impl Subject {
         let mut subject = Self::from(file, shown, table, Origin::of(published), started);
         let tuned: Vec<Cell> = subject.tuned().into_iter().collect();
         let mut cells = tuned.clone();
-        cells.extend(validation::between(&tuned, &subject.table, subject.release));
+        cells.extend(validation::cells_between(&tuned, &subject.table, subject.release));
         cells.retain(|cell| subject.rules(cell.collective));
         cells.sort_unstable();
         subject.cells = cells;
@@ -204,7 +203,7 @@ impl Subject {
         } else {
             let tuned: Vec<Cell> = tuned.into_iter().collect();
             let mut cells = tuned.clone();
-            cells.extend(validation::between(&tuned, &self.table, self.release));
+            cells.extend(validation::cells_between(&tuned, &self.table, self.release));
             cells.retain(|cell| options.ranks.is_empty() || options.ranks.contains(&cell.ranks));
             cells
         };
@@ -280,10 +279,11 @@ impl Subject {
 
     /// What is known of a cell.
     pub(super) fn known(&self, cell: Cell) -> Known {
-        let bytes = cell.lookup_bytes(self.release);
+        let served = self.table.lookup(cell.collective, cell.ranks.0.into(), cell.lookup_bytes(self.release));
         Known {
             tuned: self.origin.findings().is_some_and(|findings| findings.cells.iter().any(|found| found.cell == cell)),
-            served: self.table.lookup(cell.collective, cell.ranks.0.into(), bytes),
+            served,
+            control: served.is_builtin() && self.pins.is_empty(),
         }
     }
 
@@ -353,4 +353,9 @@ impl Subject {
 pub(super) fn same(one: &Path, other: &Path) -> bool {
     let resolved = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
     matches!((resolved(one), resolved(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// The directory for results of a file that lies in no run.
+fn default_home() -> PathBuf {
+    PathBuf::from(format!("collrules-validation-{}", collrules_record::manifest::stamp()))
 }

@@ -6,7 +6,7 @@ use crate::statistics::{Variance, standard_error};
 
 /// How much more launches differ than their visits explain.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Between {
+pub(crate) struct LaunchVariance {
     /// The variance of the launches' medians less what visits explain of it; below 0 by chance where there is nothing.
     pub(crate) variance: f64,
     /// Launches less 1.
@@ -15,7 +15,7 @@ pub(crate) struct Between {
 
 /// Compares launches by the log gains of their visits, which are in order of launch. Of a single visit nobody knows how
 /// uncertain it is.
-pub(crate) fn between(visits: &[((u32, u32), f64)]) -> Option<Between> {
+pub(crate) fn launch_variance(visits: &[((u32, u32), f64)]) -> Option<LaunchVariance> {
     let mut medians = Vec::new();
     let mut explained = 0.0;
     for launch in visits.chunk_by(|a, b| a.0.0 == b.0.0) {
@@ -31,7 +31,7 @@ pub(crate) fn between(visits: &[((u32, u32), f64)]) -> Option<Between> {
         return None;
     }
     let total = Variance::of(&medians);
-    Some(Between { variance: total.value() - explained / count, degrees: total.degrees })
+    Some(LaunchVariance { variance: total.value() - explained / count, degrees: total.degrees })
 }
 
 #[cfg(test)]
@@ -43,10 +43,10 @@ mod tests {
     #[test]
     fn launches_differ_by_more_than_their_visits() {
         let visits: Vec<_> = (0..6).map(|k| ((k / 3, k % 3), f64::from(k % 3 + 10 * (k / 3)))).collect();
-        let seen = between(&visits).expect("two launches");
+        let seen = launch_variance(&visits).expect("two launches");
         assert!((seen.variance - (50.0 - 1.150_96)).abs() < 1e-4, "{seen:?}");
         assert_eq!(seen.degrees, 1.0);
-        assert_eq!(between(&visits[..3]), None, "one launch");
-        assert_eq!(between(&visits[..5]), None, "two visits show no spread to rely on");
+        assert_eq!(launch_variance(&visits[..3]), None, "one launch");
+        assert_eq!(launch_variance(&visits[..5]), None, "two visits show no spread to rely on");
     }
 }

@@ -1,0 +1,45 @@
+//! A timing that was taken over, with its place.
+
+use collrules_record::findings::Statistic;
+use collrules_record::sample::TimedRow;
+use collrules_record::units::Seconds;
+use collrules_record::{Candidate, Cell};
+
+use super::facts::Times;
+use super::raw::Digits;
+
+/// One timing and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// Which of the sources.
+    pub source: usize,
+    /// The line in it, from 1.
+    pub line: u64,
+    /// What was timed.
+    pub cell: Cell,
+    /// How it was carried out.
+    pub candidate: Candidate,
+    /// The start of the MPI job.
+    pub launch: u32,
+    /// The call within the launch; 0 where calls were averaged.
+    pub round: u32,
+    /// The times.
+    pub times: Times,
+    pub(super) digits: Option<Digits>,
+}
+
+impl Imported {
+    /// The row of the samples file: only the times that the source has.
+    pub fn to_row(&self) -> TimedRow {
+        let Self { cell, candidate, launch, round, times, .. } = *self;
+        TimedRow { launch, round, cell, candidate, max: times.max, min: times.min, mean: times.mean }
+    }
+
+    /// The time, in the statistic of the import.
+    pub fn time(&self, statistic: Statistic) -> Option<Seconds> {
+        match statistic {
+            Statistic::RankAverage => self.times.mean,
+            _ => self.times.max,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Names of the values of plain enums, and values that files hold as text.
+
+/// A text that is none of the names it could be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{found}` is no {what}; known are {}", known.join(", "))]
+pub struct UnknownName {
+    what: &'static str,
+    found: String,
+    known: Vec<&'static str>,
+}
+
+/// The value with this name, in any case.
+pub fn find<T: Copy>(what: &'static str, all: &[T], name: fn(T) -> &'static str, text: &str) -> Result<T, UnknownName> {
+    let text = text.trim();
+    let found = all.iter().copied().find(|one| name(*one).eq_ignore_ascii_case(text));
+    found.ok_or_else(|| UnknownName { what, found: text.to_owned(), known: all.iter().map(|one| name(*one)).collect() })
+}
+
+/// Gives an enum without fields the list `ALL` and the names of its values, which are shown for them.
+#[macro_export]
+macro_rules! names {
+    ($type:ident { $($value:ident $name:literal,)+ }) => {
+        impl $type {
+            /// All of them, in their order.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
+
+            /// The name, as people and files write it.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$value => $name,)+ }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    };
+    ($type:ident, read as $what:literal { $($value:ident $name:literal,)+ }) => {
+        $crate::names!($type { $($value $name,)+ });
+
+        impl std::str::FromStr for $type {
+            type Err = $crate::names::UnknownName;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                $crate::names::find($what, &Self::ALL, Self::name, text)
+            }
+        }
+    };
+}
+
+/// Lets serde write a type as the text that `Display` gives, and read it as `FromStr` does, by
+/// `#[serde(into = "String", try_from = "String")]`.
+#[macro_export]
+macro_rules! stored_as_text {
+    ($type:ident) => {
+        impl From<$type> for String {
+            fn from(value: $type) -> Self {
+                value.to_string()
+            }
+        }
+
+        impl TryFrom<String> for $type {
+            type Error = <Self as std::str::FromStr>::Err;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                text.parse()
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Distribution;
+
+    #[test]
+    fn names_read_back() {
+        for distribution in Distribution::ALL {
+            assert_eq!(distribution.to_string().parse(), Ok(distribution));
+        }
+        assert_eq!(" One-Per-Node".parse(), Ok(Distribution::OnePerNode));
+        let unknown = "two-per-node".parse::<Distribution>().expect_err("unknown").to_string();
+        assert_eq!(unknown, "`two-per-node` is no distribution; known are any, one-per-node, single-node");
+    }
+}
