@@ -6,7 +6,7 @@
 
 use collrules_rules::lint;
 
-/// Looks right, and is rejected as a whole by every release, without a word: it promises two message sizes and has one.
+/// Looks right, and is silently rejected as a whole by every release: it promises two message sizes and has one.
 const SHORT: &str = "\
 1     # collectives
 7     # bcast

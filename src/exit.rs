@@ -10,13 +10,13 @@ pub(crate) enum Exit {
     Done = 0,
     /// A checked file has problems, compared files differ, or benchmarked data is wrong.
     Problems = 1,
-    /// The command line makes no sense; clap exits with this by itself.
+    /// A usage error; clap exits with this by itself.
     Usage = 2,
     /// An input file or directory is missing or unusable.
     Input = 3,
-    /// The environment does not serve: no mpirun, a worker that does not start, an unknown release, too few slots.
+    /// Nothing can be measured here: no mpirun, a worker that does not start, an unknown release, too few slots.
     Environment = 4,
-    /// Measuring ended before its time; what was measured is kept. Or a proof could not be made.
+    /// Interrupted before it was complete, with what was measured kept; or a proof could not be made.
     Incomplete = 5,
     /// An output cannot be written, or is already there.
     Output = 6,

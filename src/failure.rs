@@ -25,7 +25,7 @@ pub(crate) enum Failure {
     #[error("{} holds no decision tree; `collrules analyze` makes one from the run or the table", path.display())]
     NoTree { path: PathBuf },
     /// A file that releases read differently.
-    #[error("{}: {ambiguity}; say with --release whose reading is meant", path.display())]
+    #[error("{}: {ambiguity}; name with --release whose reading counts", path.display())]
     Ambiguous { path: PathBuf, ambiguity: Box<Ambiguity> },
     /// Standard output is gone.
     #[error("cannot write to standard output: {0}")]

@@ -57,7 +57,7 @@ pub(crate) struct Bench {
     /// What to time: builtin is what programs get, tuned:ALGORITHM/FANINOUT/SEGSIZE/MAX_REQUESTS an algorithm
     #[arg(long, value_name = "CANDIDATE", default_value = "builtin")]
     pub(crate) candidate: Candidate,
-    /// Rules file to have in force
+    /// Rules file to put in force
     #[arg(long, value_name = "FILE", conflicts_with = "candidate")]
     pub(crate) rules: Option<PathBuf>,
     #[command(flatten)]
@@ -79,7 +79,7 @@ impl Counts {
 }
 
 fn counts(text: &str) -> Result<Counts, String> {
-    let count = |text: &str| text.trim().parse::<u32>().map_err(|_| format!("`{text}` is no number of calls"));
+    let count = |text: &str| text.trim().parse::<u32>().map_err(|_| format!("`{text}` is not a number of calls"));
     let (small, large) = text.split_once(',').unwrap_or((text, text));
     Ok(Counts { small: count(small)?, large: count(large)? })
 }
@@ -103,7 +103,7 @@ fn message_size(text: &str) -> Result<(Option<Bytes>, Bytes), String> {
 fn percentile(text: &str) -> Result<f64, String> {
     match text.trim().parse() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
-        _ => Err(format!("`{text}` is no percentile between 0 and 100")),
+        _ => Err(format!("`{text}` is not a percentile between 0 and 100")),
     }
 }
 

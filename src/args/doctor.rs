@@ -6,8 +6,8 @@ use super::Launch;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit code: 0 if collrules can measure here, though perhaps with warnings; 4 if something has to \
-be put right first."
+    after_help = "Exit code: 0 if collrules can measure here, though perhaps with warnings; 4 if something has to be \
+                  fixed first."
 )]
 pub(crate) struct Doctor {
     /// Directory for a file that exists while the command runs; all nodes have to see it

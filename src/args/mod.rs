@@ -53,18 +53,18 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
-const EXIT_CODES: &str = "\
-Exit codes:
+const EXIT_CODES: &str = "Exit codes:
   0  done
   1  a checked file has problems, files differ, or benchmarked data is wrong
-  2  the command line makes no sense
+  2  usage error
   3  an input is missing or unusable
-  4  the environment does not serve: no mpirun, a worker that does not start,
-     an unknown Open MPI, too few slots
-  5  measuring ended before its time; what was measured is kept
-  6  an output cannot be written, or is already there
+  4  nothing can be measured here: no mpirun, no worker, an unknown Open MPI,
+     too few slots
+  5  interrupted before it was complete, or a proof could not be made; what was
+     measured is kept
+  6  an output cannot be written, or exists already
   7  Open MPI does not obey the rules file
-  8  a rules file makes something slower than it is without";
+  8  a rules file makes something slower";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -127,7 +127,7 @@ pub(crate) struct Tune {
     /// Bounds on requests to try where an algorithm has one and this Open MPI reads it from a file (4.1.8, 5.0.7, 6.0)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2")]
     pub(crate) requests: Vec<u32>,
-    /// What the buffers of one rank may take; larger calls are left out
+    /// Most memory for the buffers of one rank; larger calls are left out
     #[arg(long, value_name = "SIZE", default_value = "512M")]
     pub(crate) max_memory: Bytes,
     /// Try these algorithms only, beside the builtin, and vary none of their parameters: COLLECTIVE:ALGORITHM by name or
@@ -137,11 +137,11 @@ pub(crate) struct Tune {
     /// Time every candidate to the end in every launch, however slow
     #[arg(long)]
     pub(crate) keep_slow: bool,
-    /// Start a job for each candidate, as one does without collrules; needed, and done without asking, for allgatherv
+    /// Start a job for each candidate, as people do without collrules. Allgatherv needs that and always gets it
     #[arg(long)]
     pub(crate) launch_per_candidate: bool,
-    /// Time for all of it, jobs started and rules proven included; with `none`, each launch goes on until every cell is
-    /// precise or has its most rounds
+    /// Time for the whole command, starting jobs and proving the rules included; with `none`, each launch goes on until
+    /// every cell is precise or has its most rounds
     #[arg(long, value_name = "TIME|none", default_value = "120s")]
     pub(crate) budget: Budget,
     /// How many times to start the job. What is chosen has to gain in every launch
@@ -186,11 +186,11 @@ pub(crate) struct CriteriaArgs {
     /// Gain, in percent, that a candidate must reach to replace the builtin
     #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
     pub(crate) min_gain: f64,
-    /// Share of wrong replacements among all, in percent, that is put up with
+    /// Largest acceptable share of wrong replacements among all, in percent
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub(crate) error_rate: f64,
-    /// Gain, in percent, that is asked for where single values allow no test: of the value, and of its mean with those of
-    /// neighbouring communicator sizes
+    /// Gain, in percent, that is required where single values allow no test: of the value, and of its mean with those
+    /// of neighbouring communicator sizes
     #[arg(long, value_name = "PERCENT", default_value = "15", value_parser = percent)]
     pub(crate) untested_gain: f64,
 }
@@ -218,7 +218,7 @@ pub(crate) struct Launch {
     /// The collrules-worker program [default: the one beside collrules, or the first in PATH]
     #[arg(long, value_name = "FILE")]
     pub(crate) worker: Option<PathBuf>,
-    /// How long the job may say nothing before it is ended
+    /// End the job when it has said nothing for so long
     #[arg(long, value_name = "TIME", default_value = "120s")]
     pub(crate) hang_timeout: Seconds,
 }
@@ -278,7 +278,7 @@ pub(crate) struct Analyze {
     /// Print the comparison as JSON, with figures for each collective
     #[arg(long, requires = "train_launches", conflicts_with = "quiet")]
     pub(crate) json: bool,
-    /// Say nothing on standard output
+    /// Print nothing on standard output
     #[arg(long, short, action = ArgAction::SetTrue)]
     pub(crate) quiet: bool,
 }
@@ -292,8 +292,8 @@ pub(crate) struct Check {
     /// Rules files of any format; - is standard input, and a run directory stands for its rules
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Release, or version, that shall read them; may be repeated. What one of these rejects is an error
-    /// [default: all that differ, and an older one need not know the format]
+    /// Release, or version, to check for; may be repeated. What one of these rejects is an error [default: all that
+    /// differ, and an older one need not know the format]
     #[arg(long, value_name = "RELEASE", value_delimiter = ',')]
     pub(crate) release: Vec<Behaviour>,
     /// How problems are shown
@@ -302,7 +302,7 @@ pub(crate) struct Check {
     /// Answer in JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// What else is not put up with beside errors
+    /// What makes the check fail beside errors
     #[arg(long, value_name = "WHAT")]
     pub(crate) deny: Option<Deny>,
 }
@@ -411,7 +411,7 @@ pub(crate) fn ranks(given: Option<&Communicators>) -> Vec<Ranks> {
 }
 
 fn simulated_slots(text: &str) -> Result<Ranks, String> {
-    let slots: Ranks = text.parse().map_err(|_| format!("`{text}` is no number of slots"))?;
+    let slots: Ranks = text.parse().map_err(|_| format!("`{text}` is not a number of slots"))?;
     let most = Simulation::MOST_SLOTS;
     if slots > most {
         return Err(format!("a cluster of {slots} slots is more than can be simulated here; at most {most} can"));

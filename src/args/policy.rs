@@ -16,8 +16,8 @@ pub(crate) struct PolicyArgs {
     /// where they agree), lower (what the next smaller one chooses)
     #[arg(long, value_name = "HOW", default_value = "keep")]
     pub(crate) between: Between,
-    /// What programs keep to, beyond what MPI asks of them, separated by commas: commutative-ops (reduction operations
-    /// commute), consistent-arguments (all ranks pass the same counts and datatypes to scatter and gather)
+    /// What your programs guarantee beyond what MPI asks of them, separated by commas: commutative-ops (reduction
+    /// operations commute), consistent-arguments (all ranks pass the same counts and datatypes to scatter and gather)
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) assume: Vec<Assumption>,
     /// standard, or strict: avoid as well what fails where ranks describe the same data by different datatypes

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Session")]
 pub(crate) struct Session {
-    /// Go on with the run in this directory; what it measures, and how, was decided when it began
+    /// Resume the run in this directory; what it measures, and how, was decided when it began
     #[arg(long, value_name = "DIR")]
     pub(crate) resume: Option<PathBuf>,
-    /// Tell what happens as JSON, one event per line on standard output
+    /// Report what happens as JSON, one event per line on standard output
     #[arg(long)]
     pub(crate) json: bool,
-    /// How many launches may fail for no known reason before measuring is given up
+    /// Give up after so many launches that failed for no known reason
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) failures: u32,
 }

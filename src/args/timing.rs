@@ -10,10 +10,10 @@ pub(crate) struct Timing {
     /// How ranks are brought together before a timed call
     #[arg(long, value_name = "HOW", value_enum, default_value_t = SyncArg::Barrier)]
     pub(crate) sync: SyncArg,
-    /// How far the common clock may be off on a rank before it is set anew
+    /// How far the common clock may be off on a rank before it is set again
     #[arg(long, value_name = "TIME", default_value = "1us")]
     pub(crate) clock_bound: Seconds,
-    /// Take every rank's clock for one of its own, though those of a host are one: shows how good the common clock is
+    /// Treat each rank's clock as separate, even on one host: shows how exact the common clock is
     #[arg(long)]
     pub(crate) separate_clocks: bool,
 }

@@ -42,7 +42,7 @@ pub(crate) struct Validate {
     /// Differences, in percent, that count as none
     #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
     pub(crate) min_difference: f64,
-    /// Share of wrong verdicts, in percent, among those of faster and slower, that is put up with
+    /// Largest acceptable share of wrong verdicts among those of faster and slower, in percent
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub(crate) error_rate: f64,
     /// How the file is put in force
@@ -57,10 +57,10 @@ pub(crate) struct Validate {
     /// Seed of every random order
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Tell what happens as JSON, one event per line on standard output
+    /// Report what happens as JSON, one event per line on standard output
     #[arg(long)]
     pub(crate) json: bool,
-    /// How many launches may fail for no known reason before measuring is given up
+    /// Give up after so many launches that failed for no known reason
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) failures: u32,
     #[command(flatten)]

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
                 return Err(WorkflowError::Input(format!("{} does not exist", args.input.display())).into());
             }
             if args.out.is_none() && args.train_launches.is_empty() {
-                return Err(Failure::usage("a table needs a directory for what is made of it: --out DIR"));
+                return Err(Failure::usage("name a directory for the results of a table: --out DIR"));
             }
             let options = Options {
                 leave_out_flagged: args.plausible.leave_out_flagged,
@@ -62,7 +62,7 @@ fn target(args: &Analyze, run: Option<RunDir>) -> Result<RunDir, Failure> {
         }
         (None, Some(run)) if !run.file(rundir::FINDINGS).exists() => Ok(run),
         _ => Err(WorkflowError::Occupied(format!(
-            "{} holds findings already; name another directory for new ones with --out",
+            "{} already holds findings; name another directory with --out",
             args.input.display(),
         ))
         .into()),

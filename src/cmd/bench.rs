@@ -20,7 +20,7 @@ use crate::interrupt;
 
 pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
     if args.iterations.of(Bytes(0)) == 0 || args.iterations.of(Bytes(u64::MAX)) == 0 {
-        return Err(Failure::usage("nothing can be said of 0 timed calls; give --iterations at least 1".to_owned()));
+        return Err(Failure::usage("--iterations has to be at least 1: 0 timed calls give no time".to_owned()));
     }
     let rules = args.rules.as_deref().map(resolve).transpose()?;
     let (backend, rivals) = match args.candidate {

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
 fn tell(file: &Path, conversion: &Conversion) {
     let versions = conversion.versions.as_slice();
     if versions.is_empty() {
-        say("the file is for no release: none has all of its algorithms");
+        say("no release can use the file: none has all of its algorithms");
     } else {
         say(&format!("the file is for {}, and means what {} reads", explain::label(versions), conversion.meaning));
     }
@@ -85,6 +85,6 @@ fn changes(group: &Group<Vec<FileDifference>>) {
         ));
     }
     if group.answer.len() > NAMED {
-        say(&format!("calls change in {}: and {} ranges more", group.label(), group.answer.len() - NAMED));
+        say(&format!("calls change in {}: and {} more ranges", group.label(), group.answer.len() - NAMED));
     }
 }

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
         let mut not_in_force = [a, b].map(why);
         for (why, bytes) in not_in_force.iter_mut().zip([&left, &right]) {
             if args.release.is_empty() && convert::is_foreign(bytes, version) {
-                why.get_or_insert_with(|| "JSON, which is taken for a classic file by its digits".to_owned());
+                why.get_or_insert_with(|| "JSON, whose digits it reads as a classic file".to_owned());
             }
         }
         for (reasons, why) in unread.iter_mut().zip(&not_in_force) {
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
     }
     let groups = explain::group(compared);
     if !left_out.is_empty() {
-        say(&format!("not compared, since both files are not taken by it: {}", explain::label(&left_out)));
+        say(&format!("not compared for releases that do not accept both files: {}", explain::label(&left_out)));
     }
     let text = if args.json {
         serde_json::to_string_pretty(&groups.iter().map(in_json).collect::<Vec<_>>())? + "\n"

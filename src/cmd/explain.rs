@@ -146,8 +146,8 @@ fn served_lines(file: &Path, served: &Served, han: bool) -> Vec<(&'static str, S
 /// Why a file is not in force.
 fn not_in_force<T>(file: &Path, answer: &Answer<T>) -> Vec<(&'static str, String)> {
     match answer {
-        Answer::Rejected { at: place, why } => vec![
-            ("rejects", format!("{}, silently and as a whole: {why}", at(file, place))),
+        Answer::Rejected { why, .. } => vec![
+            ("ignores", format!("the whole file, without a message ({why})")),
             ("runs", "Open MPI's own decision".to_owned()),
         ],
         Answer::Crashes { at: place, why } => vec![("crashes", format!("{}: {why}", at(file, place)))],

@@ -6,6 +6,7 @@ use collrules_record::plan::{CellPlan, Shared};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Plan};
 use collrules_report::terminal::aligned;
+use collrules_report::words::counted;
 use collrules_runner::forecast::{Forecast, forecast};
 use collrules_workflow::campaign::remarks_on;
 use collrules_workflow::options::Budget;
@@ -31,7 +32,12 @@ pub(super) fn print(
         lines.extend([String::new(), overview(plan), String::new()]);
     }
     let mut remarks = remarks_on(plan);
-    remarks.push(format!("{} cells, {} points, {} launches", plan.cells.len(), plan.points(), plan.launches));
+    remarks.push(format!(
+        "{}, {}, {}",
+        counted(plan.cells.len(), "cell"),
+        counted(plan.points(), "point"),
+        counted(plan.launches as usize, "launch"),
+    ));
     let others = (1.0 + PROOF_JOBS) * started.startup.0;
     remarks.extend(sentences(&forecast, budget, others));
     for (what, most) in beyond.iter().filter(|(_, most)| most.0 > 0.0) {
@@ -108,15 +114,15 @@ fn points(cells: &[CellPlan]) -> Vec<String> {
 fn sentences(forecast: &Forecast, budget: Budget, others: f64) -> Vec<String> {
     let total = Seconds(forecast.measuring.0 + others);
     let mut lines = vec![format!(
-        "It will take about {}: a rough estimate from calls of the builtin in {} cells. It may take half of that, or \
+        "It will take about {}: a rough estimate from calls of the builtin in {}. It may take half of that, or \
          twice as long, and longer where other programs use the processors.",
         total.rounded(),
-        forecast.timed,
+        counted(forecast.timed, "cell"),
     )];
     if forecast.unknown > 0 {
         lines.push(format!(
-            "The estimate leaves out {} cells: no calls like theirs could be timed for it.",
-            forecast.unknown,
+            "The estimate leaves out {}: no calls like theirs could be timed for it.",
+            counted(forecast.unknown, "cell"),
         ));
     }
     if let Some(budget) = budget.0 {
@@ -127,7 +133,7 @@ fn sentences(forecast: &Forecast, budget: Budget, others: f64) -> Vec<String> {
                 free.rounded()
             )
         } else {
-            format!("It ends earlier than the budget of {} if every cell is precise before.", budget.rounded())
+            format!("It ends before the budget of {} is spent if every cell is precise by then.", budget.rounded())
         });
     }
     lines

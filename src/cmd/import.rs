@@ -4,6 +4,7 @@ use collrules_import::{Facts, Finding, ImportManifest, ImportReport, Importer, O
 use collrules_record::findings::Statistic;
 use collrules_record::rundir::{self, RunDir};
 
+use collrules_report::words::counted;
 use collrules_workflow::publish;
 
 use crate::args::{Import, TABLE_RELEASE, Time};
@@ -55,29 +56,33 @@ fn summary(import: &collrules_import::Import, manifest: &ImportManifest, run: &R
     let mut cells: Vec<_> = import.timings.iter().map(|timing| timing.cell).collect();
     cells.dedup();
     let used = import.sources.iter().filter(|source| source.timings > 0).count();
-    lines.push(format!("{} timings of {} cells from {used} files.", import.timings.len(), cells.len()));
+    lines.push(format!(
+        "{} of {} from {}.",
+        counted(import.timings.len(), "timing"),
+        counted(cells.len(), "cell"),
+        counted(used, "file"),
+    ));
     let mut say = |sentence: &str| lines.extend(screen::wrapped(sentence, "", ""));
     say(match import.statistic {
         Statistic::RankAverage => "They are averages over ranks and calls, which hide the slowest rank and the spread.",
         _ => "They are times of the slowest rank.",
     });
     if !manifest.release_stated {
-        say(&format!(
-            "Algorithm numbers are taken to be those of Open MPI {}; --release says otherwise.",
-            manifest.release,
-        ));
+        say(
+            &format!("Algorithm numbers are read as those of Open MPI {}; --release names another.", manifest.release,),
+        );
     }
-    match counted(&import.findings) {
-        None => say("Nothing conspicuous was found."),
+    match severities(&import.findings) {
+        None => say("Nothing was found to be wrong."),
         Some(counts) => say(&format!("{counts} above, and in {}.", run.file(rundir::IMPORT).display())),
     }
     lines.push(String::new());
-    lines.push(format!("Go on with: collrules analyze {}", run.path().display()));
+    lines.push(format!("Next: collrules analyze {}", run.path().display()));
     lines
 }
 
 /// `1 error, 2 warnings`.
-fn counted(findings: &[Finding]) -> Option<String> {
+fn severities(findings: &[Finding]) -> Option<String> {
     let count = |severity: Severity| {
         let count = findings.iter().filter(|finding| finding.severity == severity).count();
         let ending = if count == 1 { "" } else { "s" };

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &Man) -> Result<(), Failure> {
     let Some(page) = pages.iter().find(|page| page.get_name() == wanted) else {
         let names: Vec<&str> = pages.iter().filter_map(|page| page.get_name().strip_prefix("collrules-")).collect();
         let wanted = args.command.as_deref().unwrap_or_default();
-        return Err(Failure::usage(format!("`{wanted}` is no command; there are {}", names.join(", "))));
+        return Err(Failure::usage(format!("`{wanted}` is not a command; there are {}", names.join(", "))));
     };
     let text = rendered(page).map_err(Failure::Stdout)?;
     screen::raw(&text)

@@ -19,9 +19,7 @@ use crate::screen::{self, wrapped};
 pub(crate) fn run(args: &Report) -> Result<(), Failure> {
     let wanted = args.wanted().ok_or_else(|| {
         let out = args.out.as_deref().unwrap_or(Path::new("")).display();
-        Failure::usage(format!(
-            "{out} does not end in .html, .md, .csv, .json or .txt: say with --format what to write"
-        ))
+        Failure::usage(format!("{out} does not end in .html, .md, .csv, .json or .txt: name the format with --format"))
     })?;
     let source = Published::open(&args.input)?;
     let text = match &args.compare {

@@ -111,7 +111,7 @@ fn of_messages(messages: &Messages) -> String {
     let Messages { shown, alike, silent, uncounted, .. } = messages;
     if shown.is_empty() && alike.is_empty() && uncounted.is_empty() {
         return if silent.is_empty() {
-            "No call was made that a rule gives an algorithm of its own.".to_owned()
+            "No rule gives an algorithm to any of the calls that were made.".to_owned()
         } else {
             format!("The messages of the {} calls with algorithms of their own are not reported.", silent.len())
         };

@@ -181,14 +181,16 @@ impl Reporter {
         Some(match notice {
             Notice::Event(Event::Disqualified { cell, candidate, why }) => {
                 let planned = &launch.plan.cells[*cell];
-                format!("{} is out in {}: {why}", planned.candidates[*candidate], planned.cell)
+                format!("{} is left out in {}: {why}", planned.candidates[*candidate], planned.cell)
             }
             Notice::Event(Event::Measured { why }) => format!("{} ends: {why}", self.place(launch)),
             Notice::Failed(error) => format!("{} failed: {error}", self.place(launch)),
             Notice::Trying(cell) => format!("trying the candidates of {cell} to find out why"),
-            Notice::Acquitted(cell) => format!("no candidate of {cell} is to blame; going on in a new launch"),
+            Notice::Acquitted(cell) => {
+                format!("no candidate of {cell} is to blame; measuring continues in a new launch")
+            }
             Notice::Quarantined(point) => {
-                format!("{} is out in {} and its like: {}", point.candidate, point.cell, point.ended)
+                format!("{} is left out in {} and cells like it: {}", point.candidate, point.cell, point.ended)
             }
             _ => return None,
         })
@@ -204,7 +206,7 @@ impl Reporter {
 fn at_most(plan: &Plan, before: &str, after: &str) -> String {
     match plan.budget() {
         Some(budget) => format!("{before} {}{after}", budget.rounded()),
-        None => "until all is precise".to_owned(),
+        None => "until every cell is precise".to_owned(),
     }
 }
 

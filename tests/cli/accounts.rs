@@ -41,8 +41,8 @@ fn kinds(run: &Path, other_samples: &str) {
     collrules("measure --resume", run).exits(0);
     fs::write(&samples, &all_samples).unwrap();
     for (kind, text, why) in [
-        ("emptied", String::new(), "the journal knows of no launch"),
-        ("the format alone", lines(&all_lines, 1), "the journal knows of no launch"),
+        ("emptied", String::new(), "the journal lists no launch"),
+        ("the format alone", lines(&all_lines, 1), "the journal lists no launch"),
         ("cut in the middle", lines(&all_lines, line_count / 2), "the journal lacks launches that took samples"),
         (
             "of the end alone",

@@ -113,6 +113,6 @@ fn a_rules_file_that_open_mpi_would_reject_is_named() {
     let mut session = Session::new();
     session.write("rules.conf", "1\n7\n1\n4 1\n100 6 0 0\n");
     // Which place is named depends on the release that is there.
-    session.run("verify rules.conf").exits(3).complains("Open MPI does not take");
+    session.run("verify rules.conf").exits(3).complains("Open MPI does not accept");
     session.run("verify none").exits(3).complains("cannot open");
 }

@@ -36,7 +36,7 @@ fn all_collectives_of_all_releases_are_simulated() {
 fn what_is_shared_or_left_out_is_listed() {
     let ran = bounded()
         .args(
-            "tune --simulate --dry-run --ops bcast,allreduce,allgatherv,alltoall --np 2,64 --sizes 1,4,16M".split(' '),
+            "plan --verbose --simulate --ops bcast,allreduce,allgatherv,alltoall --np 2,64 --sizes 1,4,16M".split(' '),
         )
         .args(["--simulated-slots", "64"])
         .output()
@@ -44,11 +44,11 @@ fn what_is_shared_or_left_out_is_listed() {
     let ran = Ran::from(ran).exits(0);
     ran.says("tuned:6/0/0/0 is tuned:1/0/0/0: on 2 ranks the root sends one message");
     ran.says("tuned:8/0/0/0 is tuned:1/0/0/0: scatter_allgather needs at least 2 elements, one for every rank, not 1");
-    ran.says("left out: allreduce on 2 ranks at 1B and 1 more cells like it: the message is no multiple of the 4 B");
+    ran.says("left out: allreduce on 2 ranks at 1B and 1 more cell like it: the message is no multiple of the 4 B");
     ran.says(
         "left out: alltoall on 64 ranks at 16MiB: the buffers would take 2GiB on a rank; --max-memory allows 512MiB",
     );
-    ran.says("allgatherv: a launch for each candidate, in 8 series");
+    ran.says("allgatherv: each candidate has launches of its own, 8 series");
 }
 
 /// Launches with one candidate are one visit each, of the launch that their series stands for.
@@ -191,7 +191,7 @@ fn rules_for_every_collective_are_verified() {
         if !behaviour.reads_header {
             fs::write(&rules, format!("rule-file-version-2\n{text}")).unwrap();
             let ran = Ran::from(mpi.collrules("verify --np 2 --oversubscribe", &rules).output().unwrap()).exits(3);
-            ran.complains("Open MPI does not take");
+            ran.complains("Open MPI does not accept");
         }
     });
 }

@@ -90,7 +90,7 @@ fn candidates_that_fail_are_quarantined_and_the_campaign_goes_on() {
         for (fault, reason) in [
             ("crash check bcast 4 2048 tuned:3/0/0/0", "its calls end the job: a rank was ended by SIGABRT"),
             ("crash time bcast 4 * tuned:5/0/1024/0", "its calls end the job: a rank was ended by SIGABRT"),
-            ("hang time bcast 4 4096 tuned:5/0/0/0", "its calls do not end: no sign of life for 4 s"),
+            ("hang time bcast 4 4096 tuned:5/0/0/0", "its calls hang: nothing was heard for 4 s"),
             ("wrong check bcast 4 1024 tuned:6/0/0/0", "wrong result"),
         ] {
             let scratch = tempfile::tempdir().unwrap();

@@ -79,7 +79,7 @@ fn doubts_travel_with_the_numbers() {
         assert_eq!(ran.stdout.matches(&format!("warning ({code})")).count(), 1, "{}", ran.stdout);
     }
     ran.says("5 warnings above");
-    ran.says("taken to be those of Open MPI 5.0; --release says otherwise");
+    ran.says("read as those of Open MPI 5.0; --release names another");
     let report: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(out.join("import.json")).unwrap()).unwrap();
     let lines: Vec<_> = report["findings"].as_array().unwrap().iter().map(|f| f["line"].as_u64().unwrap()).collect();
@@ -133,7 +133,7 @@ fn what_is_missing_has_an_option() {
     import(&pattern, &[&scratch.path().join("16x6")], &second).exits(0).says("17 timings");
     let samples = fs::read_to_string(second.join("samples.csv")).unwrap();
     assert!(samples.contains("\n0,0,0,bcast,16,1,tuned:6/0/0/0,,,0.00000021,\n"), "{samples}");
-    import(&["--name-pattern", "{x}"], &[&file], &second).exits(2).complains("is no name pattern");
+    import(&["--name-pattern", "{x}"], &[&file], &second).exits(2).complains("is not a name pattern");
     import(&[], &[&scratch.path().join("nowhere")], &second).exits(3).complains("cannot open");
 }
 

@@ -143,7 +143,7 @@ fn every_command_has_a_manual_page_with_its_options() {
     }
     let one = collrules("man", Path::new("check")).exits(0).stdout;
     assert_eq!(one, std::fs::read_to_string(scratch.path().join("collrules-check.1")).unwrap());
-    collrules("man", Path::new("chekc")).exits(2).complains("`chekc` is no command; there are tune,");
+    collrules("man", Path::new("chekc")).exits(2).complains("`chekc` is not a command; there are tune,");
 }
 
 #[test]

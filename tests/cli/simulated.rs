@@ -128,7 +128,7 @@ fn a_run_is_analysed_again() {
     let out = scratch.path().join("run");
     collrules("tune --simulate --np 8 --out", &out).exits(0);
     let before = findings(&out);
-    collrules("analyze", &out).exits(6).complains("holds findings already");
+    collrules("analyze", &out).exits(6).complains("already holds findings");
     let again = |options: &str, name: &str| {
         let target = scratch.path().join(name);
         let arguments = format!("analyze {} {options} --out", out.display());

@@ -66,7 +66,7 @@ fn tune_gives_back_what_does_not_hold() {
     assert!(findings.crossovers.iter().any(|crossover| crossover.above.is_builtin()), "{:?}", findings.crossovers);
     let tree = fs::read_to_string(out.join("tree.txt")).unwrap();
     let words = tree.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("validation did not bear out the gain"), "{tree}");
+    assert!(words.contains("validation did not confirm the gain"), "{tree}");
     assert!(findings.tree.worst_regret < 0.03, "what is not to be had is no loss: {}", findings.tree.worst_regret);
     // An analysis of the run does not bring it back.
     let again = scratch.path().join("again");
@@ -357,7 +357,7 @@ fn an_interruption_after_a_repair_says_so() {
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     lines.for_each(drop);
     let ran = Ran::from(child.wait_with_output().unwrap()).exits(5);
-    ran.complains("was repaired after the comparison before; what it was is kept as");
+    ran.complains("was repaired after the previous comparison; the file before that is kept as");
     let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     let (_, named) = said.split_once("and `collrules ").unwrap();
     let (named, _) = named.split_once('`').unwrap();

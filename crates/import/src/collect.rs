@@ -216,7 +216,7 @@ impl Importer {
         if let Some(known) =
             twins.first().map(|place| &self.sources[*place]).filter(|known| known.timings >= LEAST_COPY)
         {
-            let what = format!("has the very content of {}, though its name says something else", known.file);
+            let what = format!("has the same content as {}, though its name says something else", known.file);
             let finding = fault(Code::SameContent, what).of_timings(0);
             self.report(&source.file, None, finding);
         }

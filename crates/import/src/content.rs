@@ -32,7 +32,7 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let kind = fs::metadata(path)?.file_type();
     let is_named_pipe = kind.is_fifo() && fs::canonicalize(path).is_ok();
     if !kind.is_file() && (!kind.is_fifo() || is_named_pipe) {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     limited(File::open(path)?, &mut bytes)?;
     Ok(bytes)

@@ -59,7 +59,8 @@ pub enum ImportError {
     NoSuchTime(&'static str),
     /// No name is as the user describes names.
     #[error(
-        "no file has a name as --name-pattern describes it; a pattern has to match the end of the path: mind directories and endings"
+        "no file has a name as --name-pattern describes it; a pattern has to match the end of the path, with its \
+         directories and its ending"
     )]
     NoMatch,
     /// Not one timing is left.

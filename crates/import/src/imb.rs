@@ -44,8 +44,9 @@ pub(super) fn read(text: &str) -> Parsed {
             close(block.take(), &mut parsed);
             let name = name.trim();
             let collective = collective_named(name);
-            let unusable =
-                collective.is_none().then(|| format!("{} is no benchmark of a tunable collective", short(name)));
+            let unusable = collective
+                .is_none()
+                .then(|| format!("{} is not a benchmark of a collective that can be tuned", short(name)));
             block = Some(Block { collective, unusable, line, number, ..Block::default() });
             number += 1;
         } else if content.starts_with('#') {

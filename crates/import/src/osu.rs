@@ -78,7 +78,7 @@ fn comment(content: &str, line: u64, state: &mut State, parsed: &mut Parsed) {
         state.collective = collective;
         state.foreign = collective.is_none();
         if state.foreign {
-            let what = format!("`{}` is no benchmark of a tunable collective", short(banner));
+            let what = format!("`{}` is not a benchmark of a collective that can be tuned", short(banner));
             parsed.fault(line, Code::PassedOver, what);
         }
     } else if let Some((_, datatype)) = content.split_once("Datatype:") {

@@ -25,7 +25,7 @@ enum Token {
 
 /// A text that is no pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no name pattern: {1}; write one like {{collective}}-np{{np}}-a{{algorithm}}*.txt")]
+#[error("`{0}` is not a name pattern: {1}; write one like {{collective}}-np{{np}}-a{{algorithm}}*.txt")]
 pub struct BadPattern(String, String);
 
 impl FromStr for NamePattern {

@@ -22,9 +22,9 @@ impl Stray {
     pub(super) fn end(&mut self, parsed: &mut Parsed) {
         let Some((first, last, content)) = self.run.take() else { return };
         let what = if first == last {
-            format!("no part of the benchmark's output, passed over: {content}")
+            format!("not part of the benchmark's output, ignored: {content}")
         } else {
-            format!("lines {first} to {last} are no part of the benchmark's output, passed over; they begin: {content}")
+            format!("lines {first} to {last} are not part of the benchmark's output, ignored; they begin: {content}")
         };
         parsed.fault(first, Code::StrayLines, what);
     }

@@ -60,7 +60,7 @@ impl Walk<'_> {
     fn is_new(&mut self, path: &Path, metadata: &Metadata) -> bool {
         let is_new = self.seen.insert((metadata.dev(), metadata.ino()));
         if !is_new {
-            self.pass_over(path, "it leads to what was read already");
+            self.pass_over(path, "it was already read under another name");
         }
         is_new
     }

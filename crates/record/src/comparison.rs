@@ -218,8 +218,9 @@ impl Comparison {
         });
         let (slower, of) = if factor > 1.0 { (factor, "later") } else { (1.0 / factor, "earlier") };
         self.obstacles.push(format!(
-            "The harness's own barrier, which no rule and no release of Open MPI changes, took up to {slower:.1} times as long \
-             in the {of} run: the machine was busier, and differences of the builtin may be nothing else."
+            "The harness's own barrier, which no rule and no release of Open MPI changes, took up to {slower:.1} \
+             times as long in the {of} run: the machine was busier, and that alone may explain differences of the \
+             builtin."
         ));
     }
 }

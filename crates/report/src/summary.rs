@@ -169,7 +169,7 @@ fn paragraph(findings: &Findings, cells: &[CellFinding]) -> String {
         )
     });
     let mut said = vec![match all - doubted {
-        0 => format!("{collective}: nothing can be said."),
+        0 => format!("{collective}: no gain can be reported."),
         sound => format!(
             "{collective}: {} in geometric mean over {}{cautious}.",
             times(overall.mean),

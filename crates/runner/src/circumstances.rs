@@ -141,7 +141,7 @@ impl fmt::Display for Obstacle {
         match self {
             Self::NoTuned { components: Some(components), on } => write!(
                 f,
-                "coll/tuned is left out {on}: the parameter {COMPONENTS} is `{components}`; take it back, or name tuned \
+                "coll/tuned is left out {on}: the parameter {COMPONENTS} is `{components}`; remove it, or name tuned \
                  among the components"
             ),
             Self::NoTuned { components: None, on } => {
@@ -156,25 +156,25 @@ impl fmt::Display for Obstacle {
                 let directories: Vec<&str> = directories.iter().take(3).map(String::as_str).collect();
                 write!(
                     f,
-                    "`{set}` is a relative path, looked up from wherever a rank works (here {}), and ignored without a word \
+                    "`{set}` is a relative path, looked up from wherever a rank works (here {}), and silently ignored \
                      where it is not found; set {RULES_FILE} to an absolute path",
                     directories.join(", ")
                 )
             }
             Self::Unreadable { file, why, on } => write!(
                 f,
-                "`{file}` cannot be read {on} ({why}), and Open MPI goes on without it there; put it on every node, or \
-                 where all nodes see it"
+                "`{file}` cannot be read {on} ({why}), and Open MPI ignores it there; put it on every node, or where \
+                 all nodes see it"
             ),
             Self::OtherContent { file, on } => write!(
                 f,
-                "`{file}` has another content {on} than here; ranks that read different rules can wait for each other \
-                 for ever: copy the file anew"
+                "`{file}` has another content {on} than here; ranks that read different rules can hang: copy the file \
+                 again"
             ),
             Self::Forced { collective, algorithm } => write!(
                 f,
-                "algorithm {algorithm} of {collective} is forced, which this version of Open MPI prefers to any rule; take \
-                 coll_tuned_{collective}_algorithm back"
+                "algorithm {algorithm} of {collective} is forced, which this version of Open MPI prefers to any rule; \
+                 remove coll_tuned_{collective}_algorithm"
             ),
         }
     }

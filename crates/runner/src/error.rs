@@ -62,8 +62,8 @@ pub enum RunnerError {
     },
     /// The job said nothing for too long and was ended.
     #[error(
-        "the MPI job said nothing for {seconds} s while {doing}, and was ended; where calls really take that long, \
-         raise --hang-timeout{}",
+        "the MPI job said nothing for {seconds} s while {doing}, and was ended; if calls really take that long, raise \
+         --hang-timeout{}",
         quoted(output)
     )]
     JobHung {
@@ -76,7 +76,7 @@ pub enum RunnerError {
     },
     /// The job said nothing since it was started, and neither did the one that was started in its place.
     #[error(
-        "the MPI job hung while starting, twice: it said nothing for {seconds} s and was ended; where starting really \
+        "the MPI job hung while starting, twice: it said nothing for {seconds} s and was ended; if starting really \
          takes that long, raise --hang-timeout{}",
         quoted(output)
     )]
@@ -98,7 +98,7 @@ pub enum RunnerError {
     #[error("interrupted")]
     Interrupted,
     /// The worker gave up, for its own reason.
-    #[error("the worker cannot go on: {0}")]
+    #[error("the worker had to stop: {0}")]
     WorkerFailed(String),
     /// Controller and worker do not understand each other.
     #[error("the worker speaks protocol {worker}, this program {ours}: they come from different builds")]
@@ -108,7 +108,7 @@ pub enum RunnerError {
         /// Ours.
         ours: u32,
     },
-    /// An event line that makes no sense.
+    /// An event line that cannot be read.
     #[error("the worker sent a line that cannot be read ({cause}): {line}")]
     BadEvent {
         /// The line, shortened.
@@ -187,9 +187,9 @@ pub enum RunnerError {
     },
     /// Another component serves the calls.
     #[error(
-        "{collectives}: not served by coll/tuned on this system, so that no rule would change anything. Another \
-         component has them (hcoll, ucc, a vendor's own), or coll_tuned_priority is too low; \
-         `mpirun --mca coll_base_verbose 10` names the component, and --mpirun-args '--mca coll ^NAME' switches it off"
+        "{collectives}: not served by coll/tuned on this system, so rules would change nothing. Another component \
+         serves them (hcoll, ucc, a vendor's own), or coll_tuned_priority is too low; `mpirun --mca coll_base_verbose \
+         10` names the component, and --mpirun-args '--mca coll ^NAME' switches it off"
     )]
     NotServed {
         /// The collectives concerned.

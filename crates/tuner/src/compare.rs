@@ -116,8 +116,7 @@ fn comparable<'a>(
 ) -> Vec<(&'a CellFinding, &'a CellFinding)> {
     let (old, new) = (before.findings, after.findings);
     if before.manifest.is_none() || after.manifest.is_none() {
-        obstacles
-            .push("Nothing is known of the system of at least one of the runs; it is taken to be the same.".to_owned());
+        obstacles.push("The system of at least one of the runs is unknown; it is assumed to be the same.".to_owned());
     }
     if old.statistic != new.statistic {
         obstacles
@@ -139,7 +138,7 @@ fn comparable<'a>(
             );
         }
         if before.started > after.started {
-            obstacles.push("The run that is taken for the earlier one was begun after the other.".to_owned());
+            obstacles.push("The run that was given as the earlier one was begun after the other.".to_owned());
         }
     }
     let mut moved = BTreeSet::new();

@@ -10,7 +10,7 @@ pub enum TunerError {
     #[error(transparent)]
     Record(#[from] RunDirError),
     /// The samples are no table, or a cell of the table is not what its column holds.
-    #[error("the samples do not read: {0}")]
+    #[error("the samples cannot be read: {0}")]
     Samples(String),
     /// Nothing was timed, and nothing failed either.
     #[error("there are no timings to decide on{}", of_unusable(*.left_out))]

@@ -42,8 +42,8 @@ pub(crate) fn remarks(
     remarks.extend(one_choice_rules(cells, built, release));
     if !built.table.is_empty() {
         remarks.push(
-            "Communicator sizes that were not measured, and message sizes beyond the measured ones, are left to the \
-             builtin unless a remark says otherwise."
+            "The builtin serves communicator sizes that were not measured, and message sizes beyond the measured \
+             ones, unless a remark says otherwise."
                 .to_owned(),
         );
     }
@@ -73,15 +73,15 @@ fn untested(cells: &[JudgedCell], statistic: Statistic, criteria: Criteria) -> O
         Statistic::RankMaximum => "visits",
         Statistic::RankAverage | Statistic::SlowestRankSummary => "launches",
     };
-    (untested > 0).then(|| {
-        format!(
-            "Of {} in which a candidate seems to gain at least {}, {untested} {} on fewer than {LEAST_VISITS} {unit}, \
-             and no test is possible; {consequence}.",
-            counted(all, "comparison"),
-            percent(criteria.min_gain),
-            if one { "rests" } else { "rest" },
-        )
-    })
+    let gain = percent(criteria.min_gain);
+    let subject = match (untested, all) {
+        (1, 1) => format!("The only apparent gain of {gain} or more rests"),
+        (1, _) => format!("1 of {all} apparent gains of {gain} or more rests"),
+        (2, 2) => format!("Both apparent gains of {gain} or more rest"),
+        _ if untested == all => format!("All {all} apparent gains of {gain} or more rest"),
+        _ => format!("{untested} of {all} apparent gains of {gain} or more rest"),
+    };
+    (untested > 0).then(|| format!("{subject} on fewer than {LEAST_VISITS} {unit}, too few for a test; {consequence}."))
 }
 
 /// Launches without timings, and cells that were measured in fewer launches than others. Cells in which nothing was
@@ -94,7 +94,7 @@ pub(crate) fn short_launches(cells: &[CellTimings], expected: u32) -> Vec<String
     if launches.len() < expected as usize && !unfinished.is_empty() {
         let have = if launches.len() == 1 { "has" } else { "have" };
         remarks.push(format!(
-            "Only {} of {} {have} timings, and the verdicts rest on less than was planned.",
+            "Only {} of {} {have} timings, and the verdicts rest on fewer timings than planned.",
             launches.len(),
             counted(expected as usize, "launch"),
         ));
@@ -105,7 +105,7 @@ pub(crate) fn short_launches(cells: &[CellTimings], expected: u32) -> Vec<String
     if short > 0 {
         let were = if short == 1 { "was" } else { "were" };
         let cells = counted(short, "cell");
-        remarks.push(format!("A launch was cut short: {cells} {were} measured in fewer launches than others."));
+        remarks.push(format!("{cells} {were} measured in fewer launches than others."));
     }
     remarks
 }

@@ -56,7 +56,7 @@ pub(crate) fn keep_what_was_given_back(cells: &mut [JudgedCell], release: Releas
     for cell in cells.iter_mut().filter(|cell| !cell.choice().is_builtin()) {
         let at = cell.cell.lookup_bytes(release);
         if given_back.iter().any(|range| covers(range, cell.cell.collective, cell.cell.ranks, at)) {
-            cell.verdict = Verdict::Keep { why: "validation did not bear out the gain".to_owned() };
+            cell.verdict = Verdict::Keep { why: "validation did not confirm the gain".to_owned() };
         }
     }
 }

@@ -134,7 +134,7 @@ fn why(cells: &[&JudgedCell], choice: Choice, measured: &[Ranks], between: Betwe
     }
     let proven = cells.iter().filter(|cell| is_proven(cell, choice)).count();
     let tested = cells.iter().any(|cell| cell.point(Candidate::of(choice)).is_some_and(|it| it.q_value.is_some()));
-    let faster = if tested { "shown to be faster" } else { "faster by what is asked for without a test" };
+    let faster = if tested { "shown to be faster" } else { "faster by the gain that is required without a test" };
     match cells.len() - proven {
         0 if proven == 1 => faster.to_owned(),
         0 => format!("{faster} in every cell"),
@@ -149,7 +149,7 @@ fn why_builtin(cells: &[&JudgedCell]) -> String {
     for cell in cells {
         let reason = match &cell.verdict {
             Verdict::Keep { why } => why.as_str(),
-            Verdict::Replace { .. } => "what is faster gives way to the rules around it or to what sizes have to share",
+            Verdict::Replace { .. } => "a rule that other sizes share takes the place of what is faster here",
         };
         *reasons.entry(reason).or_default() += 1;
     }

@@ -294,7 +294,7 @@ impl JudgedCell {
             }
             Some(Shortfall::NotSignificant) => "not significant".to_owned(),
             Some(Shortfall::NotInEveryLaunch) => "not faster in every launch".to_owned(),
-            Some(Shortfall::Barred(bar)) => format!("what is faster must not be chosen: {bar}"),
+            Some(Shortfall::Barred(bar)) => format!("the faster candidate must not be chosen: {bar}"),
         }
     }
 }

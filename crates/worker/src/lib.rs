@@ -113,7 +113,7 @@ fn run_task(control: &Control, task: Task, faults: &Faults) -> Result<(), Worker
     }
 }
 
-/// The job that the controller sends to rank 0; none, and a report of why, where it makes no sense.
+/// The job that the controller sends to rank 0; none, and a report of why, where it cannot be read.
 fn receive_job(ranks: u32) -> Option<Job> {
     let mut line = String::new();
     let job = io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string()).and_then(|read| {
@@ -175,7 +175,7 @@ fn leave_with_controller() {
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Ends this rank when the daemon that started it is gone, which shows by another parent. Ranks that wait in a call for
-/// others that are gone would otherwise keep their processors busy for ever.
+/// others that are gone would otherwise keep their processors busy forever.
 ///
 /// On the host of the launcher itself, the same when the controller that started the launcher is gone: a launcher of 5.0
 /// that has a stopped rank does not hand the end of the pipe on.

@@ -183,7 +183,7 @@ fn decide(
     let missing = missing.count();
     if missing > 0 {
         findings.remarks.push(format!(
-            "Measuring ended early: {missing} of {} planned cells have no timings, and keep the builtin.",
+            "Not all planned cells were measured: {missing} of {} have no timings and keep the builtin.",
             manifest.plan.cells.len(),
         ));
     }

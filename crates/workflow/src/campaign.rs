@@ -174,13 +174,18 @@ pub(crate) fn manifest(
 pub fn remarks_on(plan: &Plan) -> Vec<String> {
     let mut lines = Vec::new();
     for (why, cells) in grouped(&plan.skipped) {
-        let more = if cells.len() > 1 { format!(" and {} more cells like it", cells.len() - 1) } else { String::new() };
+        let more = match cells.len() {
+            1 => String::new(),
+            2 => " and 1 more cell like it".to_owned(),
+            all => format!(" and {} more cells like it", all - 1),
+        };
         lines.push(format!("left out: {}{more}: {why}", cells[0]));
     }
     if !plan.separate.is_empty() {
         let names: Vec<&str> = plan.separate.collectives.iter().map(|collective| collective.name()).collect();
         lines.push(format!(
-            "{}: a launch for each candidate, in {} series, {} launches in all, whose start comes on top of the budget",
+            "{}: each candidate has launches of its own, {} series and {} launches in all; starting them is not part \
+             of the budget",
             names.join(", "),
             plan.separate.series,
             separate::starts(plan).iter().filter(|start| matches!(start, separate::Start::Alone { .. })).count(),

@@ -15,8 +15,9 @@ pub(crate) fn of_clock(lines: &[ClockLine]) -> Vec<String> {
     let Some(first) = harness.first() else { return Vec::new() };
     let largest = |value: fn(&Harness) -> Seconds| Seconds(harness.iter().map(|it| value(it).0).fold(0.0, f64::max));
     let mut remarks = vec![format!(
-        "Clock and harness, at worst over launches: the clock steps by {}; a timing of nothing shows {}; a turn costs {} \
-         beside call and synchronisation; ranks leave the barrier before a call {} apart in the median.",
+        "Clock and harness, in the worst launch: the clock has steps of {}; timing an empty call shows {}; each timed \
+         call costs {} beside the call and its synchronisation; ranks leave the barrier before a call {} apart in the \
+         median.",
         largest(|it| it.step),
         largest(|it| it.empty_call),
         largest(|it| it.turn),
@@ -48,7 +49,7 @@ pub(crate) fn under_resolution(findings: &Findings) -> Option<String> {
     let under = points().filter(|point| point.time.point < least).count();
     (under > 0).then(|| {
         format!(
-            "{under} of {} took less than {}, two steps of the clock: such times say no more than that.",
+            "{under} of {} took less than {}, two steps of the clock: these times are no more exact than that.",
             counted(points().count() as u64, "point"),
             Seconds(least),
         )

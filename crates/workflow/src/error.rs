@@ -40,7 +40,7 @@ pub enum WorkflowError {
         "{cause}\nThe comparison is not complete: its samples are safe in {kept}, and `collrules validate {arguments}` resumes \
          it. The rules file {}",
         match original {
-            Some(original) => format!("was repaired after the comparison before; what it was is kept as {}", original.display()),
+            Some(original) => format!("was repaired after the previous comparison; the file before that is kept as {}", original.display()),
             None => "stays as it was".to_owned(),
         }
     )]
@@ -56,15 +56,15 @@ pub enum WorkflowError {
     },
     /// Something is slower, and nothing can be given back for it.
     #[error(
-        "{rules} is slower than the builtin in some cells, and giving those back does not change what it says: \
-         it stays as it is. `collrules validate {rules}` names the cells"
+        "{rules} is slower than the builtin in some cells, but giving these cells back to the builtin would not \
+         change the file: it stays as it is. `collrules validate {rules}` names the cells"
     )]
     NotRepaired {
         /// The rules file.
         rules: String,
     },
     /// What comes after measuring failed.
-    #[error("{cause}\nAll samples are safe; `collrules tune --resume {run}` does the rest again")]
+    #[error("{cause}\nAll samples are safe; `collrules tune --resume {run}` repeats the rest")]
     Unconcluded {
         /// What failed.
         cause: Box<WorkflowError>,
@@ -73,8 +73,8 @@ pub enum WorkflowError {
     },
     /// A run cannot be resumed here.
     #[error(
-        "{run} cannot be resumed here, since its samples would not be alike:\n  {}\nResume it where it was begun, or \
-         measure into a new directory with --out",
+        "{run} cannot be resumed here, since its samples could not be compared:\n  {}\nResume it where it was begun, \
+         or measure into a new directory with --out",
         differences.join("\n  ")
     )]
     OtherSystem {
@@ -121,7 +121,7 @@ pub enum WorkflowError {
     #[error("{0}")]
     Usage(String),
     /// The release in use does not take the file.
-    #[error("Open MPI does not take {}:\n  {}", path.display(), reasons.join("\n  "))]
+    #[error("Open MPI does not accept {}:\n  {}", path.display(), reasons.join("\n  "))]
     NotInForce {
         /// The file.
         path: PathBuf,

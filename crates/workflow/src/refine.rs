@@ -24,12 +24,12 @@ pub(crate) fn refined(measured: &mut Measured, session: &mut Session<'_>) -> Res
         let findings = analyze::of_run(run, manifest, tuning.criteria, tuning.policy, session)?;
         let proposals = refine(&findings, wanted);
         if proposals.is_empty() {
-            session.say("every change of choice is known as well as it is worth");
+            session.say("refinement ends: measuring more sizes would not pay");
             return Ok(None);
         }
         let gaps = proposals.iter().filter(|proposal| matches!(proposal.gap, Gap::Messages(..))).count();
         session.say(&format!(
-            "round {round} of refinement: {gaps} sizes of messages and {} of communicators between those measured",
+            "refinement, round {round}: {gaps} message sizes and {} communicator sizes between the measured ones",
             proposals.len() - gaps,
         ));
         let cells = proposals.into_iter().map(|proposal| proposal.plan).collect();

@@ -53,7 +53,7 @@ pub(crate) fn of_run(manifest: &Manifest) -> Vec<String> {
     remarks
 }
 
-/// A whole sentence on what gave way to the builtin because a validation did not bear it out.
+/// A whole sentence on what gave way to the builtin because a validation did not confirm it.
 pub(crate) fn of_validation(given_back: &[GivenBack]) -> Option<String> {
     let mut places: Vec<String> = given_back
         .iter()
@@ -73,8 +73,8 @@ pub(crate) fn of_validation(given_back: &[GivenBack]) -> Option<String> {
     places.dedup();
     (!places.is_empty()).then(|| {
         format!(
-            "Given back to the builtin, since fresh launches did not bear the rules out (sizes as Open MPI looks them up): \
-             {}.",
+            "Given back to the builtin, because the rules were slower in fresh launches, or suspected of it (sizes as \
+             Open MPI looks them up): {}.",
             places.join("; "),
         )
     })

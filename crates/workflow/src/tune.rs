@@ -84,7 +84,7 @@ fn compared_before(
     let same = run.findings().is_ok_and(|before| before.table == findings.table && before.pins == findings.pins);
     if same {
         session.say(&format!(
-            "the rules are those that were compared before; `collrules validate {}` compares them once more",
+            "these rules were compared before; `collrules validate {}` compares them again",
             run.path().display(),
         ));
     }

@@ -103,7 +103,7 @@ pub(super) fn lines(findings: &[Finding], able: bool) -> Vec<String> {
         let ending = |count| if count == 1 { "" } else { "s" };
         format!("collrules can measure here; {warnings} warning{}, {notes} note{}.", ending(warnings), ending(notes))
     } else {
-        format!("collrules cannot measure here: {} to put right first.", count(State::Problem))
+        format!("collrules cannot measure here: {} to fix first.", count(State::Problem))
     });
     lines
 }

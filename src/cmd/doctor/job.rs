@@ -14,7 +14,7 @@ pub(super) fn examine(survey: &Survey) -> Vec<Finding> {
     findings.extend(governor(survey));
     findings.extend(survey.preset.iter().map(|(name, value)| {
         Finding::warning("settings", format!("{name} is {value} in a job, before collrules sets anything"))
-            .remedy("it competes with a rules file; take it away where the rules are to decide")
+            .remedy("it competes with a rules file; remove it if the rules are to decide")
     }));
     let mut components: Vec<_> = survey.components.iter().collect();
     components.sort_by_key(|(_, priority)| std::cmp::Reverse(**priority));
@@ -52,7 +52,7 @@ fn slots(survey: &Survey) -> Finding {
 fn binding(survey: &Survey) -> Option<Finding> {
     let hosts = per_host(survey);
     if survey.places.is_empty() {
-        return Some(Finding::note("binding", "unknown: the worker does not tell"));
+        return Some(Finding::note("binding", "unknown: the worker does not report it"));
     }
     let shared: Vec<&str> = hosts
         .iter()
@@ -83,7 +83,7 @@ fn binding(survey: &Survey) -> Option<Finding> {
 /// Networks that register memory need it unlimited.
 fn memory(survey: &Survey) -> Option<Finding> {
     let least = survey.places.iter().filter_map(|place| place.lockable).min()?;
-    let what = format!("some ranks may lock {} KiB of memory only", least / 1024);
+    let what = format!("some ranks may lock only {} KiB of memory", least / 1024);
     (per_host(survey).len() > 1).then(|| {
         Finding::note("memory", what).remedy(
             "InfiniBand and its kin need it unlimited: `ulimit -l unlimited`, or memlock in /etc/security/limits.conf; \
@@ -103,7 +103,7 @@ fn governor(survey: &Survey) -> Option<Finding> {
         Finding::ok("frequency", "the governor of every processor is performance")
     } else {
         Finding::note("frequency", format!("processors are governed by {}", others.join(", ")))
-            .remedy("cpupower frequency-set -g performance (as root), if times shall repeat better")
+            .remedy("cpupower frequency-set -g performance (as root), for times that repeat better")
     })
 }
 

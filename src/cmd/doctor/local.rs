@@ -22,10 +22,10 @@ pub(super) fn user() -> Finding {
         return Finding::ok("user", "not root");
     }
     if missing.is_empty() {
-        return Finding::ok("user", "root, and Open MPI is told that this is meant");
+        return Finding::ok("user", "root, and Open MPI is told to allow it");
     }
     let exports: Vec<String> = missing.iter().map(|name| format!("{name}=1")).collect();
-    Finding::warning("user", "root, and Open MPI refuses to start as root unless it is told that this is meant")
+    Finding::warning("user", "root, and Open MPI refuses to start as root unless two variables allow it")
         .remedy(format!("run as a user, or: export {}", exports.join(" ")))
 }
 
@@ -39,8 +39,8 @@ pub(super) fn allocation() -> Option<Finding> {
     Some(match (job, hostfile) {
         (Some((manager, job)), _) => Finding::ok("allocation", format!("{manager} job {job}")),
         (None, Some((name, file))) if !Path::new(&file).is_file() => {
-            Finding::problem("allocation", format!("{name} names {file}, which is not there"))
-                .remedy("name a file that exists, or take the variable away")
+            Finding::problem("allocation", format!("{name} names {file}, which does not exist"))
+                .remedy("name a file that exists, or unset the variable")
         }
         (None, Some((name, file))) => Finding::ok("allocation", format!("hosts from {file} ({name})")),
         (None, None) => {
@@ -89,7 +89,7 @@ fn setting(name: &str, value: &str, place: &str) -> Finding {
     let competes = name.starts_with("coll_tuned_") && (name.ends_with("_algorithm") || name.ends_with("_filename"));
     if competes {
         Finding::warning("settings", what).remedy(
-            "it competes with a rules file (from 5.0 on a forced algorithm beats it); take it away where the rules are to \
+            "it competes with a rules file (from 5.0 on a forced algorithm beats it); remove it if the rules are to \
              decide",
         )
     } else {

@@ -86,7 +86,7 @@ fn serve(args: &Doctor, backend: &mut MpiBackend, survey: &Survey, release: Rele
         Ok(found) => found,
         Err(error) => {
             let remedy = "look for coll and coll_..._priority among the settings above, in OMPI_MCA_ variables and in \
-                          --mpirun-args, and take them away";
+                          --mpirun-args, and remove them";
             return vec![Finding::problem("serving", error.to_string()).remedy(remedy)];
         }
     };
@@ -99,8 +99,8 @@ fn serve(args: &Doctor, backend: &mut MpiBackend, survey: &Survey, release: Rele
         if without.is_empty() {
             return Finding::ok("serving", what);
         }
-        let remedy = "rules alone change nothing there; tune measures it beside the algorithms of coll/tuned, and puts the \
-                      settings that it takes beside the rules";
+        let remedy = "rules alone change nothing there; tune measures it beside the algorithms of coll/tuned, and \
+                      writes the settings that are needed beside the rules";
         Finding::note("serving", what).remedy(remedy)
     };
     let mut findings: Vec<Finding> = by.into_iter().map(finding).collect();

@@ -157,7 +157,7 @@ fn doubt(point: &PointValue, evidence: &Evidence) -> Suspicion {
     let expected = Seconds((point.log - mean).exp());
     let much = if mean > 0.0 { "longer" } else { "shorter" };
     let mut what = format!(
-        "{} in {} by {} is far off its neighbours, from which one expects about {expected}: {} times {much}",
+        "{} in {} by {} is far off its neighbours, which suggest about {expected}: {} times {much}",
         point.time(),
         point.cell,
         point.candidate,

@@ -61,7 +61,7 @@ fn doubt(places: &[usize], off: f64, points: &[PointValue]) -> Option<Suspicion>
     };
     let much = if off > 0.0 { "longer" } else { "shorter" };
     let what = format!(
-        "{} {ranks} by {} takes {} times {much} at all sizes than the other candidates and communicators let expect; \
+        "{} {ranks} by {} takes {} times {much} at all sizes than the other candidates and communicators suggest; \
          perhaps it is in another unit",
         first.cell.collective,
         first.candidate,

@@ -120,7 +120,7 @@ fn what_cannot_be_read_is_passed_over() {
             (finding.file.strip_prefix(&root.display().to_string()).unwrap(), finding.message.as_str())
         })
         .collect();
-    let again = "it leads to what was read already";
+    let again = "it was already read under another name";
     let [dangling, link, large, looped, pipe, second, up, zero] = &named[..] else { panic!("{named:#?}") };
     assert_eq!(
         [link, second, up].map(|(name, why)| (*name, *why)),
@@ -130,8 +130,8 @@ fn what_cannot_be_read_is_passed_over() {
         (dangling, ("/dangling", "No such file")),
         (large, ("/large.csv", "more than 256 MiB")),
         (looped, ("/loop", "levels of symbolic links")),
-        (pipe, ("/pipe", "it is no regular file")),
-        (zero, ("/zero", "it is no regular file")),
+        (pipe, ("/pipe", "it is not a regular file")),
+        (zero, ("/zero", "it is not a regular file")),
     ] {
         assert!(*name == expected && why.contains(because), "{name}: {why}");
     }

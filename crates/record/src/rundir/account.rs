@@ -41,7 +41,7 @@ pub(super) fn disagreement(journal: &[JournalLine], text: &str, rows: &[Row], pl
         .collect();
     let begun: Vec<u32> = journal.iter().filter_map(JournalLine::begun).collect();
     if begun.is_empty() && !samples.is_empty() {
-        return Some("the journal knows of no launch, but there are samples".to_owned());
+        return Some("the journal lists no launch, but there are samples".to_owned());
     }
     if let Some((number, _)) = (0..).zip(&begun).find(|(number, launch)| number != *launch) {
         return Some(format!("the journal lacks launch {number}"));
@@ -78,7 +78,7 @@ fn lost(journal: &[JournalLine], text: &str, rows: &[Row], plan: &Plan) -> Optio
             return Some(format!("{} bytes of the samples are missing", length - text.len()));
         }
         if length < known || text.as_bytes()[..length].last() != Some(&b'\n') {
-            return Some("the samples are not those that the journal tells of".to_owned());
+            return Some("the samples are not those that the journal lists".to_owned());
         }
         known = length;
     }

@@ -30,13 +30,13 @@ pub enum RunDirError {
         cause: String,
     },
     /// It holds no manifest.
-    #[error("{} is no run directory: it holds no manifest.json", path.display())]
+    #[error("{} is not a run directory: it holds no manifest.json", path.display())]
     NotARun {
         /// The directory.
         path: PathBuf,
     },
     /// It holds what was measured elsewhere, so that nothing is known of the system.
-    #[error("{} holds imported timings, which only `collrules analyze` can go on with", path.display())]
+    #[error("{} holds imported timings, which only `collrules analyze` can use", path.display())]
     Imported {
         /// The directory.
         path: PathBuf,
@@ -84,7 +84,7 @@ pub enum RunDirError {
         why: String,
     },
     /// A file does not say what it should.
-    #[error("{} is damaged, or no such file of collrules: {cause}", path.display())]
+    #[error("{} is damaged, or was not written by collrules: {cause}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,

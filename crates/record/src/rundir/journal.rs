@@ -28,7 +28,7 @@ pub enum Entry {
     Begun {
         /// Its number, from 0, as in the samples.
         launch: u32,
-        /// The planned launch that it carries out, or goes on with.
+        /// The planned launch that it carries out, or resumes.
         planned: u32,
         /// When, in UTC, as in RFC 3339.
         at: String,
@@ -51,7 +51,7 @@ pub enum Entry {
     Ended {
         /// The launch.
         launch: u32,
-        /// Whether the planned launch is done; otherwise another launch goes on with it.
+        /// Whether the planned launch is done; otherwise another launch continues it.
         complete: bool,
         /// Why it ended, in a sentence.
         why: String,

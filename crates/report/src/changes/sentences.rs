@@ -20,8 +20,7 @@ pub(super) fn answer(comparison: &Comparison) -> String {
     };
     match comparison.advice() {
         Advice::Unknown => {
-            "Nobody can say whether the earlier rules still suit: the later run timed nothing of what they choose."
-                .to_owned()
+            "It is unknown whether the earlier rules still suit: the later run timed none of their choices.".to_owned()
         }
         Advice::Replace if harmed > 0 => format!(
             "It was time to tune again. In {} of {judged} the earlier rules are slower than today's builtin, or fail. Over \
@@ -61,7 +60,7 @@ pub(super) fn sentences(comparison: &Comparison) -> Vec<String> {
             counted(all, "cell"),
         ));
         said.push(format!(
-            "The new rules serve {} otherwise than the earlier ones.",
+            "The new rules serve {} differently from the earlier ones.",
             counted(comparison.reserved().count(), "cell")
         ));
         let unjudged = all - comparison.judged().count();

@@ -29,7 +29,7 @@ pub fn sentences(validation: &Validation) -> Vec<String> {
         round.speedup.map_or_else(|| times(round.geometric_mean()), ratio),
     ));
     if round.unreached > 0 {
-        sentences.push(format!("The time did not suffice for {}.", counted(round.unreached, "more cell")));
+        sentences.push(format!("The time was too short for {}.", counted(round.unreached, "more cell")));
     }
     sentences.extend(untold(round));
     let controls = round.cells.iter().filter(|cell| cell.verdict == Outcome::Slower && cell.control);

@@ -49,7 +49,7 @@ pub struct Conversion {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConvertError {
     /// No version has it in force.
-    #[error("Open MPI does not take it: {}", .0.join("; "))]
+    #[error("Open MPI does not accept it: {}", .0.join("; "))]
     Unreadable(Vec<String>),
     /// Versions read it differently.
     #[error(transparent)]

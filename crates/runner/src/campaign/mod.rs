@@ -43,7 +43,7 @@ const SPENT_STEP: f64 = 1.0;
 /// event is looked at, so that whatever happens costs no more than the visit under way. What was clearly beaten in a
 /// launch is not measured in later ones, and what failed not on any communicator of that size.
 ///
-/// A launch that fails is gone on with in another one, which has a number of its own. A candidate that makes launches
+/// A launch that fails is continued in another one, which has a number of its own. A candidate that makes launches
 /// fail is found out in trials, recorded as a row, and left out from then on. `watch` sees what happens.
 ///
 /// The tally counts what the run directory holds, also where an error is returned.

@@ -42,7 +42,7 @@ pub enum Notice<'a> {
     Launching,
     /// It reported an event; the rows of the event are written.
     Event(&'a Event),
-    /// It failed; another one will go on with what is left.
+    /// It failed; another one will measure what is left.
     Failed(&'a RunnerError),
     /// One cell is called again, candidate by candidate, to find the one to blame.
     Trying(Cell),
@@ -59,7 +59,7 @@ pub struct Launch<'a> {
     pub number: u32,
     /// The repetition that its timings belong to, whose number the samples carry.
     pub repetition: Repetition,
-    /// The planned launch that it carries out or goes on with, from 0.
+    /// The planned launch that it carries out or resumes, from 0.
     pub planned: u32,
     /// What it measures; events refer to the cells and candidates of this plan.
     pub plan: &'a LaunchPlan,

@@ -125,9 +125,9 @@ fn trial(
 fn accusation(error: &RunnerError) -> String {
     match error {
         RunnerError::JobHung { seconds, .. } => {
-            format!("its calls do not end: no sign of life for {seconds} s, again and again")
+            format!("its calls hang: nothing was heard for {seconds} s, in several trials")
         }
-        RunnerError::JobDied { status, .. } => format!("its calls end the job: {status}, again and again"),
+        RunnerError::JobDied { status, .. } => format!("its calls end the job: {status}, in several trials"),
         other => other.to_string(),
     }
 }

@@ -247,7 +247,7 @@ fn a_system_on_which_nothing_runs_is_given_up() {
     let (outcome, _) = session(&mut backend, &run, &plan, &Policy::default());
     let error = outcome.expect_err("nothing runs");
     assert!(matches!(error, RunnerError::GaveUp { failures: FRUITLESS, .. }), "{error}");
-    // Launches that bring something each time may fail more often, but not for ever.
+    // Launches that bring something each time may fail more often, but not forever.
     backend.after = vec![25; 100];
     let policy = Policy { failures: 2, ..Policy::default() };
     let (outcome, _) = session(&mut backend, &run, &plan, &policy);

@@ -79,7 +79,7 @@ pub fn named_choices(release: Release, collective: Collective, named: &[Candidat
             Candidate::Builtin => continue,
             Candidate::Tuned(choice) => choice,
             other @ (Candidate::Component(_) | Candidate::Rules) => {
-                return Err(format!("{other} is no algorithm of {collective}"));
+                return Err(format!("{other} is not an algorithm of {collective}"));
             }
         };
         if !choice.is_builtin() && !choices.contains(&choice) {

@@ -20,7 +20,7 @@ use crate::wire::{CONTROLLER, Event, Job};
 const WORKER: &str = "collrules-worker";
 
 /// Asks the kernel to kill what follows when the controller dies, and becomes it: util-linux. A launcher whose ranks all left
-/// while it started them waits for ever, and for no signal that it can catch.
+/// while it started them waits forever, and for no signal that it can catch.
 const GUARD: [&str; 3] = ["setpriv", "--pdeathsig", "KILL"];
 
 /// What the user said about launching.

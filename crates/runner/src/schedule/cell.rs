@@ -75,7 +75,7 @@ impl CellState {
     /// Takes in a visit.
     pub(super) fn note(&mut self, visit: &Visit, rounds: &[Vec<RankTimes>]) {
         self.visits += 1;
-        // Rounds that were planned and gave no result count too: nothing may go on for ever.
+        // Rounds that were planned and gave no result count too: nothing may go on forever.
         self.rounds += visit.rounds.max(rounds.len() as u32).max(1);
         for (place, candidate) in visit.candidates.iter().enumerate() {
             let mut times: Vec<f64> = rounds.iter().map(|round| round[place][0]).collect();

@@ -87,7 +87,7 @@ impl History {
         }
     }
 
-    /// Takes note that a launch was cut short: its time is spent, and another will go on with it.
+    /// Takes note that a launch was cut short: its time is spent, and another will continue it.
     pub(crate) fn cut(&mut self) {
         self.past += std::mem::take(&mut self.current);
     }
@@ -126,7 +126,7 @@ impl History {
 
     /// The plan of a launch that begins after `elapsed`; none if nothing is left to measure, or no time.
     ///
-    /// One that goes on with a launch that was cut short (`begun`) is made in any case, for what that one has not seen.
+    /// One that continues a launch that was cut short (`begun`) is made in any case, for what that one has not seen.
     pub(crate) fn next(
         &self,
         launch: u32,

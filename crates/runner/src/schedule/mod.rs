@@ -89,7 +89,7 @@ impl Scheduler {
                 self.fill();
             }
             let Some(todo) = self.queue.pop_front() else {
-                return Step::Stop("every cell is as precise as asked for, or has its most rounds".to_owned());
+                return Step::Stop("every cell is precise enough, or has as many rounds as allowed".to_owned());
             };
             match todo {
                 Todo::Open(_) if self.settings.limit.is_some_and(|limit| elapsed >= limit.0) => {

@@ -12,7 +12,7 @@ use crate::error::RunnerError;
 
 /// A launch that is compared with others: what it shares is noise that no number of calls takes away.
 pub(super) struct DeployedLaunch {
-    /// The file in force, unless the release rejects it, as Open MPI does without a word.
+    /// The file in force, unless the release rejects it, as Open MPI does silently.
     rules: Option<Loaded>,
     release: Release,
     seed: u64,

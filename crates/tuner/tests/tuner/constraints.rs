@@ -99,7 +99,7 @@ fn two_process_algorithms_serve_two_processes_only() {
     assert_eq!(rules(&findings, Collective::Barrier, 3), only(Choice::BUILTIN));
     assert_eq!(
         why_kept(&findings, cell(Collective::Barrier, 3, 0)),
-        "what is faster must not be chosen: it is an error on 3 ranks"
+        "the faster candidate must not be chosen: it is an error on 3 ranks"
     );
     assert!(remarked(&findings, "is better than the builtin in 1 cell but is not chosen"));
 }

@@ -211,6 +211,6 @@ fn what_is_given_back_is_left_to_the_builtin_and_no_more() {
         assert_eq!(findings.tree.worst_regret, 0.0, "what its timings promised is not to be had");
     }
     let cell = |bytes| finding(&analyze((20, Some(101))), cell(Collective::Bcast, 4, bytes)).verdict.clone();
-    assert_eq!(cell(64), Verdict::Keep { why: "validation did not bear out the gain".to_owned() });
+    assert_eq!(cell(64), Verdict::Keep { why: "validation did not confirm the gain".to_owned() });
     assert!(matches!(cell(512), Verdict::Replace { .. }));
 }

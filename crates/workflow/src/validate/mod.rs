@@ -67,8 +67,8 @@ pub fn validate(
     let elsewhere = |run: &RunDir| out.is_some_and(|out| !subject::same(out, run.path()));
     if options.repair && subject.run().is_some_and(elsewhere) {
         return Err(WorkflowError::Usage(format!(
-            "what is repaired in the rules of a run is written down in the run: leave out --out, or repair a copy of {} \
-             under another name",
+            "repairs of a run's rules are recorded in the run: leave out --out, or repair a copy of {} under another \
+             name",
             subject.shown,
         )));
     }
@@ -80,7 +80,8 @@ pub fn validate(
     started.backend.use_scratch(home.path());
     let spending = spending(options.budget, startup, options.pairs).unwrap_or_else(|| {
         session.say(&format!(
-            "starting a job takes {startup}: {} leave little time beside that; 2 pairs of launches, with one visit to each cell",
+            "starting a job takes {startup}, which leaves little of {}: only 2 pairs of launches, with one visit to \
+             each cell",
             Budget(options.budget),
         ));
         Spending::LEAST
@@ -116,8 +117,8 @@ pub(crate) fn after_tuning(
     }
     let Some(spending) = first_comparison(tuning.budget, started.startup) else {
         session.say(&format!(
-            "a quarter of the budget does not pay for two pairs of launches, each of which takes {} to start: the rules are \
-             not compared with the builtin in fresh launches; `collrules validate {}` does it",
+            "a quarter of the budget is too short for two pairs of launches, each of which takes {} to start: the \
+             rules were not compared with the builtin in fresh launches; `collrules validate {}` does that",
             started.startup,
             published.run.path().display(),
         ));

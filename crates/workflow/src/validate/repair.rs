@@ -37,10 +37,10 @@ pub(super) fn rounds(
         session.say(&format!("{} to the builtin: {}", counted(repair.cells.len()), named(&repair.cells)));
         validation = repaired(home, bench, subject, with(&validation, &repair), &repair, session)?;
         if let Some(kept) = &subject.kept {
-            session.say(&format!("{} is repaired; what it was is kept as {}", subject.shown, kept.display()));
+            session.say(&format!("{} is repaired; the old file is kept as {}", subject.shown, kept.display()));
         }
         if subject.table.is_empty() {
-            session.say("nothing is left of the rules: the builtin serves all calls");
+            session.say("no rule is left: the builtin serves all calls");
             return Ok(validation);
         }
     }

@@ -124,7 +124,8 @@ impl Subject {
         let table = verify::in_force(Path::new(&shown), &text, &behaviour)?.to_table();
         if origin.findings().is_some_and(|found| found.table != table || found.release != started.release) {
             session.say(&format!(
-                "{shown} does not say to Open MPI {} what the findings beside it say: it is compared as any other file",
+                "{shown} means something else to Open MPI {} than the findings beside it say: it is compared like any \
+                 other file",
                 started.release,
             ));
             origin = Origin::Foreign;
@@ -271,8 +272,8 @@ impl Subject {
         self.cells.sort_unstable();
         if left_out > 0 {
             session.say(&format!(
-                "{left_out} cells without a rule or between others are left out of the comparison, for which the time would \
-                 not be enough; `collrules validate --budget` takes more",
+                "the time is too short for all cells: {left_out} cells without a rule or between others are left out \
+                 of the comparison; `collrules validate --budget TIME` gives it more",
             ));
         }
     }
