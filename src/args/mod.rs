@@ -248,6 +248,8 @@ pub(crate) enum ScenarioArg {
     Noise,
     /// As stale, but under a rules file some of what was measured turns out slower
     Deceptive,
+    /// The builtin is the best but where bcast of long messages and allreduce of short ones are beaten by mock-ups
+    Planted,
 }
 
 #[derive(Debug, clap::Args)]

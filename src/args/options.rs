@@ -33,6 +33,7 @@ impl Tune {
                 max_memory: self.max_memory,
                 only: self.only.clone(),
                 launch_per_candidate: self.launch_per_candidate,
+                mockups: None,
             },
             budget: self.budget.0,
             launches: self.launches,
@@ -175,6 +176,7 @@ impl From<ScenarioArg> for Scenario {
             ScenarioArg::Perfect => Self::Perfect,
             ScenarioArg::Noise => Self::Noise,
             ScenarioArg::Deceptive => Self::Deceptive,
+            ScenarioArg::Planted => Self::Planted,
         }
     }
 }

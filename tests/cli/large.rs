@@ -61,7 +61,7 @@ fn cell(cell: Cell, random: &mut ChaCha8Rng) -> CellFinding {
         Some(gain) => Verdict::Replace { candidate: winner.candidate, gain },
         None => Verdict::Keep { why: "nothing is faster".to_owned() },
     };
-    let served = winner.candidate.choice();
+    let served = winner.candidate.choice().expect("is a choice");
     CellFinding { cell, points, disqualified: Vec::new(), verdict, served, unruled: Candidate::Builtin }
 }
 

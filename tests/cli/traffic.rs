@@ -125,7 +125,7 @@ impl<'a> Counting<'a> {
                 for (ranks, sizes) in ranks {
                     let mut steps = Steps::constant(collrules_rules::Choice::BUILTIN);
                     for (bytes, candidate) in sizes {
-                        steps.set(bytes, None, candidate.choice());
+                        steps.set(bytes, None, candidate.choice().expect("is a choice"));
                     }
                     blocks.set(ranks.0.into(), Some(u64::from(ranks.0) + 1), steps);
                 }
@@ -151,9 +151,13 @@ impl<'a> Counting<'a> {
         }
         let wanted = |point: &Point| [(point.cell, point.candidate), (point.cell, point.measured_as)];
         let forced: BTreeSet<(Cell, Candidate)> = forced.iter().flat_map(wanted).collect();
-        let ids: BTreeSet<u32> = forced.iter().map(|(_, candidate)| candidate.choice().algorithm).collect();
+        let ids: BTreeSet<u32> =
+            forced.iter().map(|(_, candidate)| candidate.choice().expect("is a choice").algorithm).collect();
         for id in ids {
-            let these: Vec<_> = forced.iter().filter(|(_, candidate)| candidate.choice().algorithm == id).collect();
+            let these: Vec<_> = forced
+                .iter()
+                .filter(|(_, candidate)| candidate.choice().expect("is a choice").algorithm == id)
+                .collect();
             let cells = these.iter().map(|(cell, candidate)| alone(*cell, *candidate)).collect();
             let options = format!("--mca coll_tuned_allgatherv_algorithm {id}");
             for (point, traffic) in these.iter().zip(self.count(cells, None, &options)) {
@@ -201,7 +205,7 @@ fn prove(mpi: &OpenMpi, ranks: &[u32], bases: &[u64]) {
         for ((point, ruled), (own, other)) in points.iter().zip(ruled).zip(counting.measured(&points)) {
             let Point { cell, candidate, measured_as } = point;
             let counted = own.iter().any(|receivers| !receivers.is_empty());
-            if counted == passes_by(cell.collective, candidate.choice().algorithm) {
+            if counted == passes_by(cell.collective, candidate.choice().expect("is a choice").algorithm) {
                 faults.push(format!("{cell} {candidate}: counted {own:?}"));
             }
             if ruled[0] != own {

@@ -7,8 +7,10 @@ use collrules_rules::{Choice, stored_as_text};
 use serde::{Deserialize, Serialize};
 
 use crate::component::Component;
+use crate::mockup::{BadMockup, Mockup};
 
-/// A candidate; its text form is `builtin`, `tuned:algorithm/faninout/segsize/max_requests`, `component:name` or `rules`.
+/// A candidate; its text form is `builtin`, `tuned:algorithm/faninout/segsize/max_requests`, `component:name`, `rules`, or that
+/// of a [`Mockup`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Candidate {
@@ -20,21 +22,39 @@ pub enum Candidate {
     Component(Component),
     /// What Open MPI does under the rules file that is validated, with all settings that belong to it.
     Rules,
+    /// Other calls that do the same. Programs can make them; neither rules nor settings can ask for them.
+    Mockup(Mockup),
 }
 
 /// A text that names no candidate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a candidate; write builtin, tuned:algorithm/faninout/segsize/max_requests or component:name")]
+#[error("{0}")]
 pub struct BadCandidate(String);
+
+impl BadCandidate {
+    fn new(text: &str) -> Self {
+        Self(format!(
+            "`{text}` is not a candidate; write builtin, tuned:algorithm/faninout/segsize/max_requests, component:name, \
+             mockup:CALLS, split:PIECES or pad:SIZE"
+        ))
+    }
+}
 
 impl Candidate {
     /// The choice that a rule line needs to get this candidate. For a component it is the builtin's: no rule names one,
-    /// and `tuned` decides by itself where its rules say nothing. A whole rules file is no single choice either.
-    pub fn choice(self) -> Choice {
+    /// and `tuned` decides by itself where its rules say nothing. A whole rules file is no single choice either. No rule
+    /// gives a mock-up, so that it has none.
+    pub fn choice(self) -> Option<Choice> {
         match self {
-            Self::Builtin | Self::Component(_) | Self::Rules => Choice::BUILTIN,
-            Self::Tuned(choice) => choice,
+            Self::Builtin | Self::Component(_) | Self::Rules => Some(Choice::BUILTIN),
+            Self::Tuned(choice) => Some(choice),
+            Self::Mockup(_) => None,
         }
+    }
+
+    /// Whether it is calls of other collectives, or other calls of the same.
+    pub fn is_mockup(self) -> bool {
+        matches!(self, Self::Mockup(_))
     }
 
     /// The candidate that a choice asks for.
@@ -50,6 +70,7 @@ impl fmt::Display for Candidate {
             Self::Tuned(choice) => f.pad(&format!("tuned:{choice}")),
             Self::Component(component) => f.pad(&format!("component:{component}")),
             Self::Rules => f.pad("rules"),
+            Self::Mockup(mockup) => f.pad(&mockup.to_string()),
         }
     }
 }
@@ -65,12 +86,15 @@ impl FromStr for Candidate {
             return Ok(Self::Rules);
         }
         if let Some(name) = text.strip_prefix("component:") {
-            return name.parse().map(Self::Component).map_err(|_| BadCandidate(text.to_owned()));
+            return name.parse().map(Self::Component).map_err(|_| BadCandidate::new(text));
+        }
+        if ["mockup:", "split:", "pad:"].iter().any(|kind| text.starts_with(kind)) {
+            return text.parse().map(Self::Mockup).map_err(|bad: BadMockup| BadCandidate(bad.to_string()));
         }
         let choice: Option<Choice> = text.strip_prefix("tuned:").and_then(|choice| choice.parse().ok());
         match choice {
             Some(choice) if !choice.is_builtin() => Ok(Self::Tuned(choice)),
-            _ => Err(BadCandidate(text.to_owned())),
+            _ => Err(BadCandidate::new(text)),
         }
     }
 }
@@ -84,7 +108,9 @@ mod tests {
     #[test]
     fn candidates_read_back() {
         let tuned = Candidate::Tuned(Choice::plain(3).with_segsize(8192));
-        for candidate in [Candidate::Builtin, tuned, Candidate::Component(Component::HAN), Candidate::Rules] {
+        let split = Candidate::Mockup(Mockup::Split { pieces: 4, barrier: true });
+        assert_eq!((split.choice(), Candidate::Rules.choice()), (None, Some(Choice::BUILTIN)));
+        for candidate in [Candidate::Builtin, tuned, Candidate::Component(Component::HAN), Candidate::Rules, split] {
             assert_eq!(candidate.to_string().parse(), Ok(candidate));
         }
         for bad in ["", "tuned", "tuned:3", "tuned:0/0/0/0", "Builtin", "component:"] {

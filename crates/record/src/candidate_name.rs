@@ -38,7 +38,9 @@ impl CandidateName {
         match self {
             Self::Complete(candidate) => {
                 // An algorithm that the release lacks is an error whoever names it.
-                forced(candidate.choice().algorithm)?;
+                if let Some(choice) = candidate.choice() {
+                    forced(choice.algorithm)?;
+                }
                 Ok(*candidate)
             }
             Self::Id(id) => forced(*id),

@@ -6,6 +6,7 @@
 //! | [`candidate`] | one way to carry out a call that can be timed |
 //! | [`candidate_name`] | what people and files call a candidate |
 //! | [`comparison`] | what changed from one run to a later one |
+//! | [`mockup`] | the name of other calls that do what a collective does |
 //! | [`component`] | the name of a component of Open MPI's coll framework |
 //! | [`cell`] | collective, communicator size, message size |
 //! | [`clock`] | what is known about the clock and the harness of a launch |
@@ -35,6 +36,7 @@ pub mod estimate;
 pub mod findings;
 mod format;
 pub mod manifest;
+pub mod mockup;
 pub mod options;
 pub mod placement;
 pub mod plan;
@@ -54,6 +56,7 @@ pub use cell::Cell;
 pub use component::Component;
 pub use estimate::Estimate;
 pub use manifest::Manifest;
+pub use mockup::Mockup;
 pub use placement::{Layout, Nodes, Placement, Serving};
 pub use plan::Plan;
 pub use policy::Policy;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::candidate_name::CandidateName;
 use crate::clock::SyncMethod;
 use crate::findings::Criteria;
+use crate::mockup::Mockup;
 use crate::placement::Layout;
 use crate::plan::DeployWay;
 use crate::policy::Policy;
@@ -72,6 +73,22 @@ pub struct Grid {
     pub only: Vec<(Collective, CandidateName)>,
     /// Start a job for each candidate of every collective.
     pub launch_per_candidate: bool,
+    /// Which mock-ups to time beside the builtin; none for tuning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mockups: Option<Mockups>,
+}
+
+/// Which mock-ups to time beside the builtin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mockups {
+    /// These alone; where none are named, all of the catalogue.
+    pub only: Vec<Mockup>,
+    /// Into how many calls messages are split.
+    pub pieces: Vec<u32>,
+    /// What a mock-up may need on a rank beside the caller's buffers.
+    pub max_extra_memory: Bytes,
+    /// Time the candidates of `coll/tuned` as well, to know what would cure a violation.
+    pub remedies: bool,
 }
 
 /// How calls are timed.
@@ -157,6 +174,10 @@ pub enum Scenario {
     /// As `Stale`, but what was measured does not hold where it is used: under a rules file, bcast by anything but the
     /// builtin is slower than the builtin for long messages.
     Deceptive,
+    /// The builtin is 10 % faster than any algorithm and 20 % faster than any mock-up, but for long messages of bcast, where
+    /// `scatter+allgather` and an algorithm take two thirds of its time, and for short ones of allreduce, where
+    /// `reduce+bcast` takes half of its time, and no algorithm helps.
+    Planted,
 }
 
 /// What `validate` shall do.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::clock::SyncMethod;
+use crate::mockup::Mockup;
 use crate::placement::Placement;
 use crate::units::{Ranks, Seconds};
 
@@ -144,6 +145,18 @@ pub struct CellPlan {
     /// The candidates that need not be measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<Shared>,
+    /// Mock-ups that were wanted and are not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A mock-up that a cell does not get.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// The mock-up.
+    pub mockup: Mockup,
+    /// Why, in a phrase.
+    pub why: String,
 }
 
 /// How samples are spread over a launch and when a cell has enough of them.
@@ -224,7 +237,7 @@ impl Default for Schedule {
 impl CellPlan {
     /// A cell with these candidates, builtin first, and nothing else to say.
     pub fn new(cell: Cell, candidates: Vec<Candidate>) -> Self {
-        Self { cell, candidates, shared: Vec::new() }
+        Self { cell, candidates, shared: Vec::new(), left_out: Vec::new() }
     }
 }
 

@@ -4,7 +4,9 @@ use collrules_record::Estimate;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::Seconds;
 
-use crate::facts::{best_rival, name};
+use collrules_rules::Choice;
+
+use crate::facts::{best_rival, candidate_name};
 use crate::reasons::verdict;
 use crate::words::ratio;
 
@@ -25,7 +27,7 @@ pub(crate) struct CellRow {
 /// A cell in words.
 pub(crate) fn cell_row(findings: &Findings, cell: &CellFinding) -> CellRow {
     let collective = cell.cell.collective;
-    let builtin = cell.points.iter().find(|point| point.candidate.choice().is_builtin());
+    let builtin = cell.points.iter().find(|point| point.candidate.choice() == Some(Choice::BUILTIN));
     let best = best_rival(cell);
     // A reading is off by up to a step of the clock at either end of a call.
     let least = 2.0 * findings.criteria.clock_step.0;
@@ -38,7 +40,7 @@ pub(crate) fn cell_row(findings: &Findings, cell: &CellFinding) -> CellRow {
         ranks: cell.cell.ranks.to_string(),
         size: if collective.has_sizes() { cell.cell.bytes.to_string() } else { "-".to_owned() },
         builtin: time(builtin.map(|point| point.time)),
-        best: best.map_or("-".to_owned(), |point| name(findings, collective, point.candidate.choice())),
+        best: best.map_or("-".to_owned(), |point| candidate_name(findings, collective, point.candidate)),
         time: time(best.map(|point| point.time)),
         gain: best.and_then(|point| point.gain).map_or("-".to_owned(), ratio),
         verdict: verdict(findings, cell),

@@ -15,7 +15,7 @@ pub(crate) const SIMULATED: &str = "SIMULATED: a cost model gave these times. Th
 
 /// The fastest candidate that is not the builtin.
 pub(crate) fn best_rival(cell: &CellFinding) -> Option<&PointFinding> {
-    let rivals = cell.points.iter().filter(|point| !point.candidate.choice().is_builtin());
+    let rivals = cell.points.iter().filter(|point| !matches!(point.candidate.choice(), Some(Choice::BUILTIN) | None));
     rivals.min_by(|a, b| a.time.point.total_cmp(&b.time.point))
 }
 
@@ -32,9 +32,11 @@ pub(crate) fn candidate_name(findings: &Findings, collective: Collective, candid
 /// The name of a candidate in a release.
 pub(crate) fn named(release: Release, collective: Collective, candidate: Candidate) -> String {
     match candidate {
-        Candidate::Builtin | Candidate::Tuned(_) => registry::describe(release, collective, candidate.choice()),
+        Candidate::Builtin => registry::describe(release, collective, Choice::BUILTIN),
+        Candidate::Tuned(choice) => registry::describe(release, collective, choice),
         Candidate::Component(component) => format!("{component}, by its own decision"),
         Candidate::Rules => "the rules file".to_owned(),
+        Candidate::Mockup(mockup) => mockup.to_string(),
     }
 }
 

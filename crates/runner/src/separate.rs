@@ -175,7 +175,7 @@ fn budgets(plan: &Plan) -> (Option<Seconds>, Option<Seconds>) {
 
 /// Orders of its own for every launch.
 fn seed(plan: &Plan, series: u32, candidate: Candidate) -> u64 {
-    let Choice { algorithm, faninout, segsize, max_requests } = candidate.choice();
+    let Choice { algorithm, faninout, segsize, max_requests } = candidate.choice().unwrap_or(Choice::BUILTIN);
     mix(plan.seed, [u64::from(series) + 1, algorithm.into(), faninout.into(), segsize, max_requests.into()])
 }
 
@@ -206,6 +206,7 @@ mod tests {
             cell: Cell { collective, ranks: Ranks(4), bytes: Bytes(bytes) },
             candidates: std::iter::once(Candidate::Builtin).chain(tuned.iter().copied()).collect(),
             shared: Vec::new(),
+            left_out: Vec::new(),
         };
         Plan {
             cells: vec![

@@ -42,10 +42,8 @@ pub(crate) fn bar(
     failed: &BTreeSet<Candidate>,
     assumptions: Assumptions,
 ) -> Option<Bar> {
-    let choice = candidate.choice();
-    if choice.is_builtin() {
-        return None;
-    }
+    // No rule asks for anything else.
+    let Candidate::Tuned(choice) = candidate else { return None };
     if failed.contains(&candidate) {
         return Some(Bar::Failed);
     }

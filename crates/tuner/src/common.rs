@@ -50,7 +50,7 @@ pub(crate) fn convincing_choices(
     let blocks = cells.chunk_by(|a, b| block(a) == block(b));
     for cells in blocks.filter(|cells| one_choice(release, &cells[0], assumptions)) {
         let single = cells.iter().filter(|_| cells.len() == 1).flat_map(JudgedCell::qualified);
-        convincing.insert(block(&cells[0]), single.map(|finding| finding.candidate.choice()).collect());
+        convincing.insert(block(&cells[0]), single.filter_map(|finding| finding.candidate.choice()).collect());
         if cells.len() > 1 {
             rivals.extend(rivals_of(cells, criteria));
         }
@@ -112,7 +112,7 @@ impl Rival {
         let scores: Option<Vec<Score>> = points.iter().map(|point| point.basis.score).collect();
         Some(Self {
             block,
-            choice: first.finding.candidate.choice(),
+            choice: first.finding.candidate.choice()?,
             log_gain: mean(&log_gains),
             least_launch: launches.values().map(|gains| mean(gains)).min_by(f64::total_cmp)?,
             p_value: scores.map(|scores| stratified(&scores)),

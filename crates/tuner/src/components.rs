@@ -55,7 +55,7 @@ pub fn analyze_among(
         .map(|(place, component)| (*place, *component))
         .partition(|((collective, _), _)| freed.contains(collective));
     let left = left.into_keys().collect();
-    let combined = analyze(&View { displaced: over, left })?;
+    let combined = analyze(&View { displaced: over, left, ..View::default() })?;
     let served: BTreeMap<Cell, Choice> = combined.cells.iter().map(|cell| (cell.cell, cell.served)).collect();
     let mut findings = Findings {
         crossovers: combined.crossovers,

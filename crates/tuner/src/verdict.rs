@@ -246,7 +246,8 @@ impl JudgedCell {
     /// What the verdict asks for.
     pub(crate) fn choice(&self) -> Choice {
         match &self.verdict {
-            Verdict::Replace { candidate, .. } => candidate.choice(),
+            // Mock-ups are no part of what is judged for rules.
+            Verdict::Replace { candidate, .. } => candidate.choice().unwrap_or(Choice::BUILTIN),
             Verdict::Keep { .. } => Choice::BUILTIN,
         }
     }
@@ -267,7 +268,7 @@ impl JudgedCell {
         let popular = |candidate| cells_won.get(&candidate).copied().unwrap_or(0);
         qualified()
             .filter(|(_, gain, expected)| tied(gain, *expected))
-            .max_by_key(|(candidate, ..)| (popular(*candidate), Reverse(complexity(candidate.choice()))))
+            .max_by_key(|(candidate, ..)| (popular(*candidate), Reverse(candidate.choice().map(complexity))))
             .map(|(candidate, gain, _)| (candidate, gain))
     }
 

@@ -15,11 +15,26 @@ pub(crate) struct View {
     pub(crate) displaced: Displaced,
     /// Where only the builtin counts, since rules have no effect.
     pub(crate) left: BTreeSet<(Collective, Ranks)>,
+    /// What is compared with the builtin.
+    pub(crate) rivals: Rivals,
+}
+
+/// What is compared with the builtin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Rivals {
+    /// What rules and settings can ask for. Mock-ups are as if they had never been timed.
+    #[default]
+    Candidates,
+    /// Mock-ups alone.
+    Mockups,
 }
 
 impl View {
     /// What a candidate is in this view; none if it is gone with another component, or never counts.
     pub(crate) fn counts_as(&self, cell: Cell, candidate: Candidate) -> Option<Candidate> {
+        if candidate.is_mockup() != (self.rivals == Rivals::Mockups) && candidate != Candidate::Builtin {
+            return None;
+        }
         let place = (cell.collective, cell.ranks);
         if self.left.contains(&place) {
             return (candidate == Candidate::Builtin).then_some(candidate);
@@ -29,7 +44,7 @@ impl View {
         }
         match candidate {
             Candidate::Component(Component::TUNED) => Some(Candidate::Builtin),
-            Candidate::Builtin | Candidate::Component(_) | Candidate::Rules => None,
+            Candidate::Builtin | Candidate::Component(_) | Candidate::Rules | Candidate::Mockup(_) => None,
             tuned @ Candidate::Tuned(_) => Some(tuned),
         }
     }

@@ -35,10 +35,11 @@ pub(crate) fn run(control: &Control, tools: &Tools, benchmark: &Benchmark) -> Re
             cell: cell.to_string(),
             class,
         };
-        let (valid, times) = time(&comm, cell, *length, benchmark.validate).map_err(|error| match error {
-            Trouble::Call(class) => failed(class),
-            Trouble::Worker(error) => error,
-        })?;
+        let (valid, times) =
+            time(&comm, cell, benchmark.candidate, *length, benchmark.validate).map_err(|error| match error {
+                Trouble::Call(class) => failed(class),
+                Trouble::Worker(error) => error,
+            })?;
         let all = control.gather(benchmark.ranks.0, (valid, times));
         if control.is_root() {
             let valid = all.iter().map(|(valid, _)| *valid).reduce(|a, b| Some(a? && b?)).flatten();
@@ -58,11 +59,14 @@ enum Trouble {
 fn time(
     comm: &SimpleCommunicator,
     cell: Cell,
+    candidate: Candidate,
     length: Length,
     validate: bool,
 ) -> Result<(Option<bool>, Vec<f64>), Trouble> {
-    let mut operation = Operation::new(cell, comm).map_err(|error| Trouble::Worker(error.into()))?;
-    let valid = if validate { Some(operation.checked_call(comm, 1).map_err(Trouble::Call)?) } else { None };
+    let mut operation = Operation::new(cell, comm, &[candidate]).map_err(|error| Trouble::Worker(error.into()))?;
+    let means = operation.means(candidate);
+    let valid =
+        if validate { Some(operation.checked_call(comm, means, 1, None).map_err(Trouble::Call)?) } else { None };
     let mut times = Vec::with_capacity(length.iterations as usize);
     for call in 0..u64::from(length.warmup) + u64::from(length.iterations) {
         // A barrier is what separates the calls of the others; one between barriers would separate nothing.
@@ -70,7 +74,7 @@ fn time(
             ffi::barrier(comm).map_err(Trouble::Call)?;
         }
         let start = Instant::now();
-        operation.call(comm).map_err(Trouble::Call)?;
+        operation.call(comm, means).map_err(Trouble::Call)?;
         let seconds = start.elapsed().as_secs_f64();
         if call >= u64::from(length.warmup) {
             times.push(seconds);

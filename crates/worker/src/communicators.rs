@@ -48,7 +48,7 @@ pub(crate) fn duplicate_for(
 ) -> Result<SimpleCommunicator, WorkerError> {
     match candidate {
         // Under a rules file whatever serves does so by the settings alone.
-        Candidate::Builtin | Candidate::Rules => Ok(comm.duplicate()),
+        Candidate::Builtin | Candidate::Rules | Candidate::Mockup(_) => Ok(comm.duplicate()),
         // What a rule asks for, or what happens without one, where coll/tuned is let through.
         Candidate::Tuned(_) | Candidate::Component(Component::TUNED) => without(comm, blocking),
         Candidate::Component(other) => {
@@ -91,6 +91,12 @@ pub(crate) struct Communicators<'a> {
 
 type Key = (Collective, Candidate);
 
+/// What a candidate's communicator is kept under. A program that makes other calls makes them on the communicator that it
+/// has: mock-ups use that of the builtin.
+fn key(cell: Cell, candidate: Candidate) -> Key {
+    (cell.collective, if candidate.is_mockup() { Candidate::Builtin } else { candidate })
+}
+
 struct Kept {
     comm: SimpleCommunicator,
     used: u64,
@@ -122,9 +128,11 @@ impl<'a> Communicators<'a> {
         self.turn += 1;
         let mut missing = Vec::new();
         for candidate in candidates {
-            match kept.get_mut(&(cell.collective, *candidate)) {
+            let key = key(cell, *candidate);
+            match kept.get_mut(&key) {
                 Some(kept) => kept.used = self.turn,
-                None => missing.push(*candidate),
+                None if missing.contains(&key.1) => {}
+                None => missing.push(key.1),
             }
         }
         if missing.is_empty() {
@@ -169,6 +177,6 @@ impl<'a> Communicators<'a> {
 
     /// For calls of a candidate.
     pub(crate) fn candidate(&self, cell: Cell, candidate: Candidate) -> &SimpleCommunicator {
-        &self.candidates[&cell.ranks][&(cell.collective, candidate)].comm
+        &self.candidates[&cell.ranks][&key(cell, candidate)].comm
     }
 }

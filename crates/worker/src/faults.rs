@@ -1,7 +1,8 @@
 //! Failing on purpose, for tests of what happens then.
 //!
 //! `collrules-worker --fault "KIND PHASE COLLECTIVE RANKS BYTES CANDIDATE"`, any number of times: crash, exit, hang or
-//! give a wrong result when a candidate is checked or timed. `*` stands for any value. Rank 1 does it, so that the others
+//! give a wrong result when a candidate is checked or timed; `skip:N` leaves the call N of a mock-up out, from 0 on, on all
+//! ranks, where it is checked. `*` stands for any value. Rank 1 does it, so that the others
 //! find themselves in a call that never ends. Without the option nothing fails on purpose, and the cost is one look at
 //! an empty list outside of what is timed.
 
@@ -29,6 +30,8 @@ enum Kind {
     Exit,
     Hang,
     Wrong,
+    /// Leaves a call of a mock-up out.
+    Skip(usize),
 }
 
 /// A fault, with what it strikes as text.
@@ -70,7 +73,16 @@ impl Faults {
                 thread::sleep(Duration::from_secs(3600));
             },
             Kind::Wrong => true,
+            Kind::Skip(_) => false,
         }
+    }
+
+    /// The call of a mock-up that is left out where it is checked, on all ranks: others would wait for one that lacks it.
+    pub(crate) fn skipped(&self, cell: Cell, candidate: Candidate) -> Option<usize> {
+        self.0.iter().filter(|fault| fault.hits(cell, candidate)).find_map(|fault| match fault.kind {
+            Kind::Skip(call) => Some(call),
+            _ => None,
+        })
     }
 }
 
@@ -97,7 +109,11 @@ impl FromStr for Fault {
             "exit" => Kind::Exit,
             "hang" => Kind::Hang,
             "wrong" => Kind::Wrong,
-            other => return Err(format!("`{other}` is none of crash, exit, hang, wrong")),
+            skip if skip.starts_with("skip:") => {
+                let call = skip["skip:".len()..].parse().map_err(|_| format!("`{skip}` names no call"))?;
+                Kind::Skip(call)
+            }
+            other => return Err(format!("`{other}` is none of crash, exit, hang, wrong, skip:CALL")),
         };
         let phase = match phase {
             "check" => Phase::Check,

@@ -27,7 +27,7 @@ use crate::error::WorkerError;
 use crate::faults::{Faults, Phase};
 use crate::ffi::Tools;
 use crate::harness;
-use crate::operation::Operation;
+use crate::operation::{Means, Operation};
 use crate::report::emit;
 use crate::sync::{Lateness, Synchroniser, dissemination_barrier};
 use crate::turns::{Turn, turns};
@@ -211,7 +211,7 @@ impl Member<'_> {
         }
         self.communicators.prepare(cell, &planned.candidates)?;
         let base = self.communicators.base(cell);
-        let mut operation = Operation::new(cell, base)?;
+        let mut operation = Operation::new(cell, base, &planned.candidates)?;
         let mut failed = Vec::new();
         let start = now();
         for (place, candidate) in planned.candidates.iter().enumerate() {
@@ -222,7 +222,8 @@ impl Member<'_> {
             // Negative: wrong data; zero: right; positive: an MPI error class.
             let spoilt = self.faults.strike(Phase::Check, self.rank, cell, *candidate);
             let mine =
-                operation.checked_call(comm, salt).map_or_else(|class| class, |right| -i32::from(!right || spoilt));
+                operation.checked_call(comm, operation.means(*candidate), salt, self.faults.skipped(cell, *candidate));
+            let mine = mine.map_or_else(|class| class, |right| -i32::from(!right || spoilt));
             let (mut least, mut most) = (0, 0);
             base.all_reduce_into(&mine, &mut least, SystemOperation::min());
             base.all_reduce_into(&mine, &mut most, SystemOperation::max());
@@ -259,7 +260,7 @@ impl Member<'_> {
         let candidates: Vec<Candidate> = visit.candidates.iter().map(|place| planned.candidates[*place]).collect();
         self.communicators.prepare(cell, &candidates)?;
         let base = self.communicators.base(cell);
-        let mut operation = Operation::new(cell, base)?;
+        let mut operation = Operation::new(cell, base, &candidates)?;
         let width = candidates.len();
         let mut order: Vec<usize> = (0..width).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed);
@@ -340,15 +341,20 @@ impl Member<'_> {
     ) -> Result<(), WorkerError> {
         let base = self.communicators.base(cell);
         // Looked up before, since it takes time.
+        let means: Vec<Means> = candidates.iter().map(|candidate| operation.means(*candidate)).collect();
         let comms: Vec<_> = candidates.iter().map(|candidate| self.communicators.candidate(cell, *candidate)).collect();
         for candidate in candidates {
             self.faults.strike(Phase::Time, self.rank, cell, *candidate);
         }
         let begin = || self.synchroniser.begin(base, &self.clock);
         let end = || self.synchroniser.end(&self.clock);
-        turns(comms.len(), begin, |place| operation.call(comms[place]), end, taken).map_err(|(place, class)| {
-            WorkerError::TimedCallFailed { candidate: candidates[place].to_string(), cell: cell.to_string(), class }
-        })
+        turns(comms.len(), begin, |place| operation.call(comms[place], means[place]), end, taken).map_err(
+            |(place, class)| WorkerError::TimedCallFailed {
+                candidate: candidates[place].to_string(),
+                cell: cell.to_string(),
+                class,
+            },
+        )
     }
 
     /// What the launch came to, complete on rank 0.

@@ -10,7 +10,7 @@ use collrules_runner::wire::{Call, CallEnd, Event};
 use crate::control::Control;
 use crate::error::WorkerError;
 use crate::ffi::Tools;
-use crate::operation::Operation;
+use crate::operation::{Means, Operation};
 use crate::report::report;
 use crate::switch::variable;
 use crate::{communicators, ffi};
@@ -29,7 +29,7 @@ pub(crate) fn run(control: &Control, calls: &[Call]) -> Result<(), WorkerError> 
     for (place, call) in calls.iter().enumerate() {
         let Some(Some(comm)) = comms.get(&call.ranks) else { continue };
         report(control, &Event::Calling { call: place });
-        let mine = Operation::new(call.cell(), comm)?.checked_call(comm, place as u64);
+        let mine = Operation::new(call.cell(), comm, &[])?.checked_call(comm, Means::Itself, place as u64, None);
         let all = control.gather(call.ranks.0, mine);
         if control.is_root() {
             outcomes.push(outcome(&all));
@@ -66,7 +66,7 @@ pub(crate) fn serving(
         for components in without {
             let comm = communicators::without(base, components)?;
             ffi::return_errors(&comm);
-            let mine = Operation::new(call.cell(), &comm)?.checked_call(&comm, place as u64);
+            let mine = Operation::new(call.cell(), &comm, &[])?.checked_call(&comm, Means::Itself, place as u64, None);
             let all = control.gather(call.ranks.0, mine);
             if control.is_root() {
                 row.push(outcome(&all));

@@ -39,17 +39,18 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &LaunchPlan) -> Result
             continue;
         }
         let base = communicators.base(cell);
-        let mut operation = Operation::new(cell, base)?;
+        let mut operation = Operation::new(cell, base, &planned.candidates)?;
         for (index, candidate) in planned.candidates.iter().enumerate() {
             let comm = communicators.candidate(cell, *candidate);
+            let means = operation.means(*candidate);
             dissemination_barrier(base);
             // Only this rank's own sends are counted here, so that nobody has to wait for anybody.
             let before = counter::sent(control.ranks());
             // The check of a barrier calls it as often as it takes.
             let result = if cell.collective == Collective::Barrier {
-                operation.call(comm).map(|()| true)
+                operation.call(comm, means).map(|()| true)
             } else {
-                operation.checked_call(comm, (place as u64) << 32 | index as u64)
+                operation.checked_call(comm, means, (place as u64) << 32 | index as u64, None)
             };
             let after = counter::sent(control.ranks());
             let sent = match result {

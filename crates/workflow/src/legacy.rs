@@ -131,6 +131,7 @@ fn defaults() -> Tuning {
             max_memory: Bytes(512 << 20),
             only: Vec::new(),
             launch_per_candidate: false,
+            mockups: None,
         },
         budget: Some(Seconds(120.0)),
         launches: 3,

@@ -124,6 +124,7 @@ fn grid(wanted: &options::Grid, tuning: &Tuning) -> Grid {
         requests: wanted.requests.clone(),
         memory: wanted.max_memory,
         launch_per_candidate: wanted.launch_per_candidate,
+        mockups: wanted.mockups.clone(),
         oversubscribe: oversubscribes(&tuning.system),
         layout: tuning.system.layout,
     }

@@ -79,8 +79,9 @@ fn moves_vectors(collective: Collective) -> bool {
 }
 
 fn is_linear(release: Release, collective: Collective, candidate: Candidate) -> bool {
-    let algorithm = registry::algorithm(release, collective, candidate.choice().algorithm);
-    candidate != Candidate::Builtin && algorithm.is_ok_and(|algorithm| algorithm.name.contains("linear"))
+    let Candidate::Tuned(choice) = candidate else { return false };
+    let algorithm = registry::algorithm(release, collective, choice.algorithm);
+    algorithm.is_ok_and(|algorithm| algorithm.name.contains("linear"))
 }
 
 /// The median size of the logarithm of the ratio, where the columns are twins.

@@ -175,7 +175,8 @@ impl Drawn<'_> {
         );
         let tiles = self.tiles(|cell| {
             let winner = winner(cell);
-            let (name, number) = (self.name(winner), winner.choice().algorithm.to_string());
+            let (name, number) =
+                (self.name(winner), winner.choice().map_or(String::new(), |choice| choice.algorithm.to_string()));
             let short = name.split(',').next().unwrap_or_default().to_owned();
             let number = if winner == Candidate::Builtin { String::new() } else { number };
             let mark = if overruled(cell) { MARK } else { "" };
@@ -245,7 +246,7 @@ impl Drawn<'_> {
             };
             let number = match candidate {
                 Candidate::Tuned(choice) => choice.algorithm.to_string(),
-                Candidate::Builtin | Candidate::Rules | Candidate::Component(_) => String::new(),
+                Candidate::Builtin | Candidate::Rules | Candidate::Component(_) | Candidate::Mockup(_) => String::new(),
             };
             entries.push((
                 place,

@@ -218,7 +218,7 @@ fn reach(study: &Study, about: &About<'_>) -> String {
     let mut compared = |collective: Collective| {
         let all = candidates(study, collective);
         let tuned = || all.iter().filter(|candidate| matches!(candidate, Candidate::Tuned(_)));
-        let tried: BTreeSet<u32> = tuned().map(|candidate| candidate.choice().algorithm).collect();
+        let tried: BTreeSet<u32> = tuned().filter_map(|candidate| Some(candidate.choice()?.algorithm)).collect();
         varied |= tried.len() < tuned().count();
         let tried = tried.len();
         let listed = survey.algorithms.get(&collective).map_or(&[][..], Vec::as_slice);

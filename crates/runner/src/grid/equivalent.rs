@@ -122,7 +122,7 @@ mod tests {
         let stands_for = |choice: &Choice| {
             let candidate = Candidate::Tuned(*choice);
             let found = shared.iter().find(|shared| shared.candidate == candidate);
-            found.map_or(candidate, |shared| shared.measured_as).choice().to_string()
+            found.map_or(candidate, |shared| shared.measured_as).choice().expect("is a choice").to_string()
         };
         choices.iter().map(stands_for).collect()
     }

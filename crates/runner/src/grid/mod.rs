@@ -12,7 +12,9 @@ mod sizes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collrules_guidelines::{Selected, Wishes, select};
 use collrules_record::CandidateName;
+use collrules_record::options::Mockups;
 use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Survey};
@@ -55,6 +57,8 @@ pub struct Grid {
     pub memory: Bytes,
     /// A launch for each candidate of every collective, not only of those that need it.
     pub launch_per_candidate: bool,
+    /// Mock-ups to time beside the builtin.
+    pub mockups: Option<Mockups>,
     /// More ranks than slots are meant.
     pub oversubscribe: bool,
     /// How communicators take their ranks from those of the job.
@@ -78,7 +82,7 @@ pub fn named_choices(release: Release, collective: Collective, named: &[Candidat
         let choice = match algorithm.candidate(release, collective)? {
             Candidate::Builtin => continue,
             Candidate::Tuned(choice) => choice,
-            other @ (Candidate::Component(_) | Candidate::Rules) => {
+            other @ (Candidate::Component(_) | Candidate::Rules | Candidate::Mockup(_)) => {
                 return Err(format!("{other} is not an algorithm of {collective}"));
             }
         };
@@ -105,6 +109,7 @@ impl Default for Grid {
             only: BTreeMap::new(),
             memory: Bytes(512 << 20),
             launch_per_candidate: false,
+            mockups: None,
             oversubscribe: false,
             layout: Layout::Block,
         }
@@ -144,7 +149,14 @@ impl Grid {
                     let cell = Cell { collective: *collective, ranks: *ranks, bytes: *bytes };
                     match obstacle(cell, self.memory) {
                         Some(why) => skipped.push(Skipped { cell, why }),
-                        None => cells.push(self.cell_plan(release, cell, &algorithms, only.as_deref(), with_requests)),
+                        None => cells.push(self.cell_plan(
+                            release,
+                            cell,
+                            &algorithms,
+                            only.as_deref(),
+                            with_requests,
+                            !survey.not_switchable.contains(collective),
+                        )),
                     }
                 }
             }
@@ -155,6 +167,14 @@ impl Grid {
                     "none of the algorithms named for {collective} serves communicators of these sizes"
                 )));
             }
+        }
+        if self.mockups.is_some() {
+            // What has nothing to be compared with shows nothing.
+            let (compared, alone): (Vec<_>, Vec<_>) = cells
+                .into_iter()
+                .partition(|planned: &CellPlan| planned.candidates.iter().any(|candidate| candidate.is_mockup()));
+            skipped.extend(alone.into_iter().map(without_mockups));
+            cells = compared;
         }
         if cells.is_empty() {
             let why = skipped.first().map(|skipped| format!("{}: {}", skipped.cell, skipped.why));
@@ -182,6 +202,7 @@ impl Grid {
         algorithms: &[&registry::Algorithm],
         only: Option<&[Choice]>,
         with_requests: bool,
+        switchable: bool,
     ) -> CellPlan {
         let admitted = algorithms.iter().filter(|algorithm| algorithm.ranks.admits(cell.ranks));
         let choices: Vec<Choice> = match only {
@@ -191,12 +212,30 @@ impl Grid {
                 only.iter().copied().filter(|choice| admitted.contains(&choice.algorithm)).collect()
             }
         };
-        let (tuned, shared) = equivalent::share(release, cell, &choices);
-        let candidates = std::iter::once(Candidate::Builtin).chain(tuned).collect();
-        CellPlan { cell, candidates, shared }
+        // An algorithm of its own needs a launch of its own where it cannot be switched: no round would have both.
+        let remedies = self.mockups.as_ref().is_none_or(|mockups| mockups.remedies && switchable);
+        let (tuned, shared) =
+            if remedies { equivalent::share(release, cell, &choices) } else { (Vec::new(), Vec::new()) };
+        let Selected { mockups, left_out } = self.mockups_of(cell);
+        let mockups = mockups.into_iter().map(Candidate::Mockup);
+        let candidates = std::iter::once(Candidate::Builtin).chain(tuned).chain(mockups).collect();
+        CellPlan { cell, candidates, shared, left_out }
+    }
+
+    /// The mock-ups that a cell gets, and those that it cannot have.
+    fn mockups_of(&self, cell: Cell) -> Selected {
+        let Some(mockups) = &self.mockups else { return Selected::default() };
+        let mut sizes = self.sizes.clone();
+        sizes.sort_unstable();
+        let wishes =
+            Wishes { only: &mockups.only, pieces: &mockups.pieces, sizes: &sizes, memory: mockups.max_extra_memory };
+        select(cell, &wishes)
     }
 
     fn separate(&self, cells: &[CellPlan], survey: &Survey, launches: u32) -> Separate {
+        if self.mockups.is_some() {
+            return Separate::default();
+        }
         let all: BTreeSet<Collective> = cells.iter().map(|planned| planned.cell.collective).collect();
         if self.launch_per_candidate {
             return Separate { collectives: all, series: launches };
@@ -206,6 +245,15 @@ impl Grid {
         let series = if collectives.is_empty() { 0 } else { launches.max(SERIES) };
         Separate { collectives, series }
     }
+}
+
+/// A cell that is left out since no mock-up is left in it.
+fn without_mockups(planned: CellPlan) -> Skipped {
+    let why = planned.left_out.first().map_or_else(
+        || "none of the mock-ups named is one of it".to_owned(),
+        |left| format!("no mock-up is left: {}: {}", left.mockup, left.why),
+    );
+    Skipped { cell: planned.cell, why }
 }
 
 #[cfg(test)]

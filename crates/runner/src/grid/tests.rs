@@ -15,6 +15,7 @@ fn grid(collectives: &[Collective]) -> Grid {
         only: BTreeMap::new(),
         memory: DEFAULT_MEMORY,
         launch_per_candidate: false,
+        mockups: None,
         oversubscribe: true,
         layout: Layout::Block,
     }
@@ -39,7 +40,8 @@ fn algorithms_can_be_chosen() {
     let chosen = [Choice::plain(1), Choice::plain(2).with_faninout(4), Choice::plain(6)];
     for planned in &restricted.cells {
         let all = planned.candidates.iter().chain(planned.shared.iter().map(|shared| &shared.candidate));
-        let tuned: BTreeSet<Choice> = all.filter(|it| **it != Candidate::Builtin).map(|it| it.choice()).collect();
+        let tuned: BTreeSet<Choice> =
+            all.filter(|it| **it != Candidate::Builtin).filter_map(|it| it.choice()).collect();
         match planned.cell.collective {
             Collective::Bcast => assert_eq!(tuned, BTreeSet::from(chosen), "{}", planned.cell),
             _ => assert!(tuned.len() >= 3, "{}", planned.cell),
@@ -62,7 +64,8 @@ fn no_algorithm_is_forgotten() {
                 for planned in plan.cells.iter().filter(|planned| planned.cell.collective == collective) {
                     let mut all =
                         planned.candidates.iter().chain(planned.shared.iter().map(|shared| &shared.candidate));
-                    let planned_at_all = all.any(|candidate| candidate.choice().algorithm == algorithm.id);
+                    let planned_at_all =
+                        all.any(|candidate| candidate.choice().is_some_and(|choice| choice.algorithm == algorithm.id));
                     let admitted = algorithm.ranks.admits(planned.cell.ranks);
                     assert_eq!(planned_at_all, admitted, "{release} {} {}", planned.cell, algorithm.name);
                 }
@@ -97,7 +100,8 @@ fn candidates_never_fail_or_hang() {
             let cell = planned.cell;
             for candidate in &planned.candidates[1..] {
                 let call = Call::new(cell.collective, cell.ranks, cell.bytes);
-                let algorithm = effective(release, cell.collective, candidate.choice(), &call).algorithm;
+                let algorithm =
+                    effective(release, cell.collective, candidate.choice().expect("is a choice"), &call).algorithm;
                 assert!(matches!(algorithm, EffectiveAlgorithm::Algorithm(_)), "{cell} {candidate}: {algorithm:?}");
             }
         }
@@ -109,7 +113,7 @@ fn bounds_on_requests_are_tried_where_a_file_can_say_them() {
     let bounded = |release| {
         let plan = plan(&grid(&[Collective::Alltoall, Collective::Reduce]), release);
         let candidates = plan.cells.into_iter().flat_map(|planned| planned.candidates);
-        candidates.filter(|candidate| candidate.choice().max_requests > 0).count()
+        candidates.filter(|candidate| candidate.choice().is_some_and(|choice| choice.max_requests > 0)).count()
     };
     assert_eq!(bounded(Release::V4_0), 0);
     assert!(bounded(Release::V6_0) > 0);

@@ -59,7 +59,8 @@ struct PointState {
 impl CellState {
     pub(super) fn new(planned: &LaunchCell) -> Self {
         let candidates = planned.candidates.len();
-        let is_reference = |place: &usize| !matches!(planned.candidates[*place], Candidate::Tuned(_));
+        let is_reference =
+            |place: &usize| !matches!(planned.candidates[*place], Candidate::Tuned(_) | Candidate::Mockup(_));
         Self {
             round_cost: 0.0,
             visits: 0,

@@ -1,5 +1,7 @@
 //! What the simulated calls cost: the formulas of the algorithms, and what the builtin does.
 
+use collrules_guidelines::{Seat, program};
+use collrules_record::mockup::{Mockup, Pattern};
 use collrules_record::options::Scenario;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Choice, Collective};
@@ -7,7 +9,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-use super::formulas::algorithm_seconds;
+use super::formulas::{algorithm_seconds, copy_seconds, message_seconds, reduction_seconds};
 
 /// A cost model.
 #[derive(Clone, Debug)]
@@ -43,6 +45,8 @@ impl Model {
         };
         match (self.scenario, candidate) {
             (Scenario::Noise, _) => algorithm_seconds(cell, stale),
+            (Scenario::Planted, _) => planted(cell, candidate) * algorithm_seconds(cell, stale),
+            (_, Candidate::Mockup(mockup)) => self.mockup_seconds(cell, mockup),
             (_, Candidate::Tuned(choice)) => algorithm_seconds(cell, choice),
             // A rules file is asked for what it says before it comes to this.
             (Scenario::Perfect, Candidate::Builtin | Candidate::Component(_) | Candidate::Rules) => best_seconds(cell),
@@ -51,6 +55,23 @@ impl Model {
                 Candidate::Builtin | Candidate::Component(_) | Candidate::Rules,
             ) => algorithm_seconds(cell, stale),
         }
+    }
+
+    /// What the builtins for the inner calls cost together, and the copies. The rank with the most to copy counts: the
+    /// root, or another.
+    fn mockup_seconds(&self, cell: Cell, mockup: Mockup) -> f64 {
+        let of_rank = |rank: usize| {
+            let program = program(mockup, Seat::of(cell, rank))?;
+            let calls = program.calls().map(|(call, from, to)| match call.cell(from, to, cell.ranks.0 as usize) {
+                Some(inner) => self.seconds(inner, Candidate::Builtin),
+                None => message_seconds(to.len),
+            });
+            let calls: f64 = calls.sum();
+            Some(calls + copy_seconds(program.copied()) + reduction_seconds(program.combined()))
+        };
+        let all = [0, cell.ranks.0.saturating_sub(1) as usize].into_iter().filter_map(of_rank);
+        // The grid plans no other.
+        all.reduce(f64::max).unwrap_or(f64::INFINITY)
     }
 
     /// The time without noise where a rules file in force makes this choice, in seconds.
@@ -64,6 +85,25 @@ impl Model {
         } else {
             self.seconds(cell, Candidate::of(choice))
         }
+    }
+}
+
+/// The message bytes from which on, in `Scenario::Planted`, bcast is beaten.
+const PLANTED_BCAST: u64 = 256 << 10;
+/// The message bytes up to which allreduce is.
+const PLANTED_ALLREDUCE: u64 = 64;
+
+/// What a candidate takes of the builtin's time in `Scenario::Planted`.
+fn planted(cell: Cell, candidate: Candidate) -> f64 {
+    let bcast = cell.collective == Collective::Bcast && cell.bytes.0 >= PLANTED_BCAST;
+    let allreduce = cell.collective == Collective::Allreduce && cell.bytes.0 <= PLANTED_ALLREDUCE;
+    match candidate {
+        Candidate::Mockup(Mockup::Pattern(Pattern::ScatterAllgather)) if bcast => 2.0 / 3.0,
+        Candidate::Tuned(choice) if bcast && choice.algorithm == 8 => 2.0 / 3.0,
+        Candidate::Mockup(Mockup::Pattern(Pattern::ReduceBcast)) if allreduce => 0.5,
+        Candidate::Mockup(_) => 1.2,
+        Candidate::Tuned(_) => 1.1,
+        Candidate::Builtin | Candidate::Component(_) | Candidate::Rules => 1.0,
     }
 }
 

@@ -151,7 +151,7 @@ fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Choice>>, terms: &Terms<
     let mut bids = Vec::with_capacity(cell.points.len() + 1);
     let comparable = cell.point(Candidate::Builtin).is_some();
     for point in cell.points.iter().filter(|_| comparable) {
-        let choice = point.finding.candidate.choice();
+        let Some(choice) = point.finding.candidate.choice() else { continue };
         let Some(gain) = expected(point).filter(|_| !choice.is_builtin() && point.bar.is_none()) else { continue };
         let proven = match convincing {
             Some(convincing) => convincing.contains(&choice),

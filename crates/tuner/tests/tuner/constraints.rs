@@ -95,7 +95,7 @@ fn two_process_algorithms_serve_two_processes_only() {
         campaign.time(cell(Collective::Barrier, ranks, 0), &[(Candidate::Builtin, 10.0), (two_proc, 5.0)]);
     }
     let findings = campaign.analyze();
-    assert_eq!(rules(&findings, Collective::Barrier, 2), only(two_proc.choice()));
+    assert_eq!(rules(&findings, Collective::Barrier, 2), only(two_proc.choice().expect("is a choice")));
     assert_eq!(rules(&findings, Collective::Barrier, 3), only(Choice::BUILTIN));
     assert_eq!(
         why_kept(&findings, cell(Collective::Barrier, 3, 0)),

@@ -10,7 +10,7 @@ use crate::campaign::{Campaign, cell, plain};
 fn time(campaign: &mut Campaign, ranks: u32, bytes: u64, candidates: &[Candidate]) {
     let micros = |candidate: &Candidate| {
         let m = bytes as f64;
-        match candidate.choice().algorithm {
+        match candidate.choice().expect("is a choice").algorithm {
             0 => 40.0 + 4e-3 * m,
             1 => 5.0 + 2e-3 * m,
             _ => 35.0 + 0.5e-3 * m,

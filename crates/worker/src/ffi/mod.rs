@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod counter;
+pub(crate) mod inner;
 mod tools;
 
 use std::ffi::{CString, c_int};
@@ -157,6 +158,11 @@ impl Counts {
         result
     }
 
+    /// The same of bytes that make up elements of four.
+    fn in_elements(&self) -> Self {
+        Self::of(self.counts.iter().map(|count| *count as usize / 4))
+    }
+
     /// Where the block of a rank begins.
     pub(crate) fn first(&self, rank: usize) -> usize {
         self.firsts[rank] as usize
@@ -304,4 +310,16 @@ fn classify(code: c_int) -> Result<(), ErrorClass> {
     // SAFETY: `class` is a valid place for the one value written.
     unsafe { ffi::MPI_Error_class(code, &raw mut class) };
     Err(class)
+}
+
+/// Elements as the bytes that they are.
+pub(crate) fn bytes_of(elements: &[i32]) -> &[u8] {
+    // SAFETY: the elements are initialised, a byte has no alignment, and the length is theirs in bytes.
+    unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
+}
+
+/// The same to be written to: every pattern of bits is an element.
+pub(crate) fn bytes_of_mut(elements: &mut [i32]) -> &mut [u8] {
+    // SAFETY: as above, and the elements are borrowed for as long as the bytes.
+    unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), size_of_val(elements)) }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mpi::topology::{Communicator, SimpleCommunicator};
 
-use crate::ffi::{self, ErrorClass};
+use crate::ffi::ErrorClass;
 use crate::sync::{all_agree, dissemination_barrier};
 
 /// How long one rank keeps a barrier under test waiting, in turn: longer where a shorter time proved nothing.
@@ -15,7 +15,10 @@ const DELAYS: [Duration; 4] =
 /// Calls a barrier while one rank is late: no other may leave before it comes. Tried with the first, the middle and
 /// the last rank being late. A rank that the operating system kept from entering in time sees a short wait, so that
 /// only a wait that is short with every delay counts.
-pub(super) fn checked(comm: &SimpleCommunicator) -> Result<bool, ErrorClass> {
+pub(super) fn checked(
+    comm: &SimpleCommunicator,
+    barrier: &mut dyn FnMut() -> Result<(), ErrorClass>,
+) -> Result<bool, ErrorClass> {
     let (rank, size) = (comm.rank(), comm.size());
     let mut right = true;
     for late in [0, size / 2, size - 1] {
@@ -26,7 +29,7 @@ pub(super) fn checked(comm: &SimpleCommunicator) -> Result<bool, ErrorClass> {
                 thread::sleep(delay);
             }
             let start = Instant::now();
-            ffi::barrier(comm)?;
+            barrier()?;
             let mine = rank == late || start.elapsed() >= delay / 2;
             waited = all_agree(comm, mine);
             if waited {

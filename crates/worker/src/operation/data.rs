@@ -15,6 +15,9 @@ pub(super) trait Data {
 
     /// Whether the result is that of the known data of `salt`.
     fn is_right(&self, salt: u64) -> bool;
+
+    /// What is sent, and where the result is wanted, as bytes: for other calls that do the same.
+    fn buffers(&mut self) -> (&[u8], &mut [u8]);
 }
 
 /// A rank and its communicator's size.

@@ -57,6 +57,10 @@ impl Data for Exchange {
         }
     }
 
+    fn buffers(&mut self) -> (&[u8], &mut [u8]) {
+        (&self.send, &mut self.receive)
+    }
+
     fn is_right(&self, salt: u64) -> bool {
         self.receive.iter().enumerate().all(|(place, byte)| *byte == self.expected(salt, place))
     }

@@ -6,21 +6,24 @@
 //! | `barrier` | barrier |
 //! | `rooted` | bcast, gather, scatter |
 //! | `exchange` | allgather, allgatherv, alltoall, alltoallv |
+//! | `mockup` | other calls that do the same, on the same buffers |
 //! | `reduction` | allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan |
 
 mod barrier;
 mod data;
 mod exchange;
 mod memory;
+mod mockup;
 mod reduction;
 mod rooted;
 
-use collrules_record::Cell;
 use collrules_record::cell::type_size;
+use collrules_record::{Candidate, Cell, Mockup};
 use collrules_rules::Collective;
 use mpi::topology::{Communicator, SimpleCommunicator};
 
 use self::data::{Data, Seat};
+use self::mockup::Prepared;
 use crate::ffi::ErrorClass;
 pub(crate) use memory::TooLarge;
 
@@ -29,6 +32,8 @@ pub(crate) use memory::TooLarge;
 pub(crate) enum Unsupported {
     #[error("{cell}: the message is no multiple of the {size} B of the datatype that reductions are called with")]
     PartOfElement { cell: Cell, size: u64 },
+    #[error("{mockup} is no mock-up of {cell}")]
+    NoMockup { cell: Cell, mockup: Mockup },
     #[error("{cell}: {cause}")]
     TooLarge { cell: Cell, cause: TooLarge },
 }
@@ -37,6 +42,16 @@ pub(crate) enum Unsupported {
 /// in place, and the v-collectives have the same count for every rank, as OSU's benchmarks do.
 pub(crate) struct Operation {
     family: Family,
+    mockups: Vec<(Mockup, Prepared)>,
+}
+
+/// How a call is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Means {
+    /// By the collective itself.
+    Itself,
+    /// By the mock-up with this number.
+    Mockup(usize),
 }
 
 enum Family {
@@ -45,8 +60,22 @@ enum Family {
 }
 
 impl Operation {
-    /// Buffers of a member of the communicator, touched once so that no page is missing later.
-    pub(crate) fn new(cell: Cell, comm: &SimpleCommunicator) -> Result<Self, Unsupported> {
+    /// Buffers of a member of the communicator, for calls and for the mock-ups among these candidates, touched once so that
+    /// no page is missing later.
+    pub(crate) fn new(cell: Cell, comm: &SimpleCommunicator, candidates: &[Candidate]) -> Result<Self, Unsupported> {
+        let mut operation = Self::of_itself(cell, comm)?;
+        let seat = collrules_guidelines::Seat::of(cell, comm.rank() as usize);
+        for candidate in candidates {
+            let Candidate::Mockup(mockup) = *candidate else { continue };
+            let program = collrules_guidelines::program(mockup, seat).ok_or(Unsupported::NoMockup { cell, mockup })?;
+            let prepared = Prepared::new(program, seat.ranks).map_err(|cause| Unsupported::TooLarge { cell, cause })?;
+            operation.mockups.push((mockup, prepared));
+        }
+        Ok(operation)
+    }
+
+    fn of_itself(cell: Cell, comm: &SimpleCommunicator) -> Result<Self, Unsupported> {
+        let mockups = Vec::new();
         let place = Seat { rank: comm.rank() as usize, ranks: comm.size() as usize };
         let size = type_size(cell.collective);
         if !cell.bytes.0.is_multiple_of(size) {
@@ -54,7 +83,7 @@ impl Operation {
         }
         let (collective, bytes) = (cell.collective, cell.bytes.0 as usize);
         let data: Result<Box<dyn Data>, TooLarge> = match collective {
-            Collective::Barrier => return Ok(Self { family: Family::Barrier }),
+            Collective::Barrier => return Ok(Self { family: Family::Barrier, mockups }),
             Collective::Bcast | Collective::Gather | Collective::Scatter => {
                 rooted::Rooted::new(collective, place, bytes).map(|data| Box::new(data) as _)
             }
@@ -71,29 +100,54 @@ impl Operation {
             }
         };
         match data {
-            Ok(data) => Ok(Self { family: Family::Data(data) }),
+            Ok(data) => Ok(Self { family: Family::Data(data), mockups }),
             Err(cause) => Err(Unsupported::TooLarge { cell, cause }),
         }
     }
 
-    /// One call.
-    pub(crate) fn call(&mut self, comm: &SimpleCommunicator) -> Result<(), ErrorClass> {
-        match &mut self.family {
-            Family::Barrier => crate::ffi::barrier(comm),
-            Family::Data(data) => data.call(comm),
+    /// How a candidate's calls are carried out: looked up before they are timed.
+    pub(crate) fn means(&self, candidate: Candidate) -> Means {
+        let place = self.mockups.iter().position(|(mockup, _)| candidate == Candidate::Mockup(*mockup));
+        place.map_or(Means::Itself, Means::Mockup)
+    }
+
+    /// One call, or what stands for it.
+    pub(crate) fn call(&mut self, comm: &SimpleCommunicator, means: Means) -> Result<(), ErrorClass> {
+        self.call_without(comm, means, None)
+    }
+
+    /// The same, leaving out a step of a mock-up, if one is named.
+    fn call_without(
+        &mut self,
+        comm: &SimpleCommunicator,
+        means: Means,
+        skipped: Option<usize>,
+    ) -> Result<(), ErrorClass> {
+        match (means, &mut self.family) {
+            (Means::Itself, Family::Barrier) => crate::ffi::barrier(comm),
+            (Means::Itself, Family::Data(data)) => data.call(comm),
+            (Means::Mockup(at), Family::Barrier) => self.mockups[at].1.run(comm, (&[], &mut []), skipped),
+            (Means::Mockup(at), Family::Data(data)) => self.mockups[at].1.run(comm, data.buffers(), skipped),
         }
     }
 
     /// Calls on known data, and says whether this rank has what it should have afterwards. `salt` makes the data
     /// differ from call to call, so that what an earlier call left behind is not taken for a result.
-    pub(crate) fn checked_call(&mut self, comm: &SimpleCommunicator, salt: u64) -> Result<bool, ErrorClass> {
+    pub(crate) fn checked_call(
+        &mut self,
+        comm: &SimpleCommunicator,
+        means: Means,
+        salt: u64,
+        skipped: Option<usize>,
+    ) -> Result<bool, ErrorClass> {
         match &mut self.family {
-            Family::Barrier => barrier::checked(comm),
-            Family::Data(data) => {
-                data.fill(salt);
-                data.call(comm)?;
-                Ok(data.is_right(salt))
-            }
+            Family::Barrier => return barrier::checked(comm, &mut || self.call_without(comm, means, skipped)),
+            Family::Data(data) => data.fill(salt),
+        }
+        self.call_without(comm, means, skipped)?;
+        match &self.family {
+            Family::Barrier => Ok(true),
+            Family::Data(data) => Ok(data.is_right(salt)),
         }
     }
 }

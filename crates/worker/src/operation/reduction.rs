@@ -97,6 +97,10 @@ impl Data for Reduction {
         self.receive.fill(-1);
     }
 
+    fn buffers(&mut self) -> (&[u8], &mut [u8]) {
+        (ffi::bytes_of(&self.send), ffi::bytes_of_mut(&mut self.receive))
+    }
+
     fn is_right(&self, salt: u64) -> bool {
         // What exscan leaves on rank 0 is undefined.
         (self.collective == Collective::Exscan && self.place.is_root())

@@ -191,6 +191,7 @@ fn tuning(options: &Options, definition: &Definition, ranks: Vec<Ranks>) -> Tuni
             max_memory: DEFAULT_MEMORY,
             only: definition.algorithms.iter().flat_map(named).collect(),
             launch_per_candidate: false,
+            mockups: None,
         },
         budget: options.budget.unwrap_or(definition.budget).0,
         launches: options.launches.unwrap_or(definition.launches),

@@ -50,7 +50,7 @@ impl Scope {
             Candidate::Tuned(choice) => choices.contains(&choice),
             // Who serves in place of coll/tuned is a part of what the builtin is.
             Candidate::Builtin | Candidate::Component(_) => true,
-            Candidate::Rules => false,
+            Candidate::Rules | Candidate::Mockup(_) => false,
         };
         sized && named && self.ranks.contains(&cell.ranks)
     }

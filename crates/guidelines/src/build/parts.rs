@@ -1,0 +1,160 @@
+//! Mock-ups by the collective itself: on parts of the data, or on more than all of it.
+
+use collrules_rules::Collective;
+
+use super::{first, own};
+use crate::program::{Call, NOTHING, Part, Program, Seat};
+
+/// How the message bytes of a collective lie in its buffers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// The message is the whole buffer.
+    Vector,
+    /// It is the block of a rank, of which there is one for each in this buffer.
+    Blocks { send: bool, receive: bool },
+    /// It is a vector of which each rank gets its share.
+    Shares,
+}
+
+fn shape(collective: Collective) -> Option<Shape> {
+    Some(match collective {
+        Collective::Barrier => return None,
+        Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Scan | Collective::Exscan => {
+            Shape::Vector
+        }
+        Collective::Gather | Collective::Allgather | Collective::Allgatherv => {
+            Shape::Blocks { send: false, receive: true }
+        }
+        Collective::Scatter | Collective::ReduceScatterBlock => Shape::Blocks { send: true, receive: false },
+        Collective::Alltoall | Collective::Alltoallv => Shape::Blocks { send: true, receive: true },
+        Collective::ReduceScatter => Shape::Shares,
+    })
+}
+
+/// The first element and the number of elements of a piece: what does not divide evenly goes to the first pieces.
+fn piece(elements: usize, pieces: usize, number: usize) -> (usize, usize) {
+    let (each, more) = (elements / pieces, elements % pieces);
+    (number * each + number.min(more), each + usize::from(number < more))
+}
+
+/// The most pieces, so that each has something for every rank.
+pub(crate) fn most_pieces(seat: Seat) -> usize {
+    match shape(seat.collective) {
+        None => 0,
+        Some(Shape::Shares) => seat.bytes / seat.element() / seat.ranks,
+        Some(_) => seat.bytes / seat.element(),
+    }
+}
+
+/// So many calls, each on its part.
+pub(super) fn split(seat: Seat, pieces: usize, barrier: bool) -> Option<Program> {
+    let shape = shape(seat.collective)?;
+    if pieces < 2 || pieces > most_pieces(seat) {
+        return None;
+    }
+    let element = seat.element();
+    let cut = |bytes: usize, number: usize| {
+        let (first, len) = piece(bytes / element, pieces, number);
+        (first * element, len * element)
+    };
+    let mut made = Program::default();
+    let (send, receive) = (seat.send(), seat.receive());
+    let largest = seat.with_bytes(match shape {
+        // The first piece has the most of every share.
+        Shape::Shares => seat.shares().iter().map(|share| cut(*share, 0).1).sum(),
+        _ => cut(seat.bytes, 0).1,
+    });
+    let packed = match shape {
+        Shape::Blocks { send: true, .. } if send.len > 0 => Some(made.extra(largest.send().len)),
+        Shape::Shares => Some(made.extra(largest.bytes)),
+        _ => None,
+    };
+    let staged = match shape {
+        Shape::Blocks { receive: true, .. } if receive.len > 0 => Some(made.extra(largest.receive().len)),
+        _ => None,
+    };
+    for number in 0..pieces {
+        if barrier && number > 0 {
+            made.call(Call::Barrier, NOTHING, NOTHING);
+        }
+        if shape == Shape::Shares {
+            let (shares, parts): (Vec<usize>, Vec<(usize, usize)>) =
+                seat.shares().into_iter().map(|share| (share, cut(share, number))).unzip();
+            let counts: Vec<usize> = parts.iter().map(|(_, len)| *len).collect();
+            let from = packed.unwrap_or(NOTHING);
+            for (rank, (begin, len)) in parts.iter().enumerate() {
+                made.copy(send.cut(first(&shares, rank) + begin, *len), from.cut(first(&counts, rank), *len));
+            }
+            let (begin, len) = parts[seat.rank];
+            let total = counts.iter().sum();
+            made.call(Call::ReduceScatter(counts), from.cut(0, total), receive.cut(begin, len));
+            continue;
+        }
+        let (begin, len) = cut(seat.bytes, number);
+        let part = seat.with_bytes(len);
+        let blocks = |whole: Part, rank: usize| whole.cut(rank * seat.bytes + begin, len);
+        let from = match packed {
+            Some(packed) => {
+                let packed = packed.cut(0, len * seat.ranks);
+                (0..seat.ranks).for_each(|rank| made.copy(blocks(send, rank), packed.cut(rank * len, len)));
+                packed
+            }
+            None => send.cut_if_any(begin, len),
+        };
+        let to = staged.map_or_else(|| receive.cut_if_any(begin, len), |staged| staged.cut(0, len * seat.ranks));
+        let (call, from, to) = own(part, from, to);
+        made.call(call, from, to);
+        if let Some(staged) = staged {
+            (0..seat.ranks).for_each(|rank| made.copy(staged.cut(rank * len, len), blocks(receive, rank)));
+        }
+    }
+    Some(made)
+}
+
+/// One call with a larger message.
+pub(super) fn pad(seat: Seat, bytes: usize) -> Option<Program> {
+    let shape = shape(seat.collective)?;
+    if bytes <= seat.bytes || !bytes.is_multiple_of(seat.element()) {
+        return None;
+    }
+    let larger = seat.with_bytes(bytes);
+    let mut made = Program::default();
+    let (send, receive) = (seat.send(), seat.receive());
+    if seat.collective == Collective::Bcast {
+        let buffer = made.extra(bytes);
+        if seat.is_root() {
+            made.copy(receive, buffer.cut(0, seat.bytes));
+        }
+        made.call(Call::Bcast, buffer, buffer);
+        if !seat.is_root() {
+            made.copy(buffer, receive);
+        }
+        return Some(made);
+    }
+    let (from, to) = (made.extra(larger.send().len), made.extra(larger.receive().len));
+    if send.len > 0 {
+        match shape {
+            Shape::Blocks { send: true, .. } => (0..seat.ranks).for_each(|rank| {
+                made.copy(send.cut(rank * seat.bytes, seat.bytes), from.cut(rank * bytes, seat.bytes));
+            }),
+            Shape::Shares => {
+                let (small, large) = (seat.shares(), larger.shares());
+                for rank in 0..seat.ranks {
+                    made.copy(send.cut(first(&small, rank), small[rank]), from.cut(first(&large, rank), small[rank]));
+                }
+            }
+            _ => made.copy(send, from.cut(0, seat.bytes)),
+        }
+    }
+    let (call, from, to) = own(larger, from, to);
+    made.call(call, from, to);
+    if receive.len > 0 {
+        match shape {
+            Shape::Blocks { receive: true, .. } => (0..seat.ranks).for_each(|rank| {
+                made.copy(to.cut(rank * bytes, seat.bytes), receive.cut(rank * seat.bytes, seat.bytes));
+            }),
+            _ => made.copy(to, receive),
+        }
+    }
+    Some(made)
+}

@@ -1,0 +1,254 @@
+//! Programs carried out without MPI, all ranks side by side: results, memory, and that ranks agree about their calls.
+
+use collrules_record::cell::type_size;
+use collrules_record::{Bytes, Cell, Mockup, Ranks};
+
+use super::*;
+use crate::catalogue::CATALOGUE;
+use crate::memory::Term;
+use crate::program::{Place, Step};
+use crate::select::{Wishes, select};
+
+/// The buffers of a rank: sent, received, and extra ones.
+struct Rank {
+    send: Vec<u8>,
+    receive: Vec<u8>,
+    extra: Vec<Vec<u8>>,
+    steps: std::vec::IntoIter<Step>,
+}
+
+impl Rank {
+    fn new(seat: Seat, program: &Program) -> Self {
+        let known = |place: usize| if seat.element() == 1 { (seat.rank * 41 + place * 7 + 1) as u8 } else { 0 };
+        let mut send: Vec<u8> = (0..seat.send().len).map(known).collect();
+        if seat.element() == 4 {
+            for (place, element) in send.chunks_mut(4).enumerate() {
+                element.copy_from_slice(&(((seat.rank + 1) * 1000 + place * 3) as i32).to_ne_bytes());
+            }
+        }
+        let mut receive = vec![0xee; seat.receive().len];
+        if seat.collective == Collective::Bcast && seat.is_root() {
+            receive = (0..seat.bytes).map(|place| (place * 7 + 1) as u8).collect();
+        }
+        let extra = program.extra.iter().map(|len| vec![0; *len]).collect();
+        Self { send, receive, extra, steps: program.steps.clone().into_iter() }
+    }
+
+    fn read(&self, part: Part) -> Vec<u8> {
+        let buffer = match part.place {
+            Place::Send => &self.send,
+            Place::Receive => &self.receive,
+            Place::Extra(at) => &self.extra[at],
+        };
+        buffer[part.first..part.first + part.len].to_vec()
+    }
+
+    fn write(&mut self, part: Part, bytes: &[u8]) {
+        assert_eq!(part.len, bytes.len(), "a result fits");
+        if bytes.is_empty() {
+            return;
+        }
+        let buffer = match part.place {
+            Place::Send => panic!("what the caller sends is not written to"),
+            Place::Receive => &mut self.receive,
+            Place::Extra(at) => &mut self.extra[at],
+        };
+        buffer[part.first..part.first + part.len].copy_from_slice(bytes);
+    }
+
+    /// Up to the next call.
+    fn next(&mut self) -> Option<(Call, Part, Part)> {
+        while let Some(step) = self.steps.next() {
+            match step {
+                Step::Copy { from, to } => {
+                    let bytes = self.read(from);
+                    self.write(to, &bytes);
+                }
+                Step::Combine { from, to } => {
+                    let sum = combined(&[self.read(from), self.read(to)], Reducing::Sum);
+                    self.write(to, &sum);
+                }
+                Step::Call { call, from, to } => return Some((call, from, to)),
+            }
+        }
+        None
+    }
+}
+
+fn combined(all: &[Vec<u8>], how: Reducing) -> Vec<u8> {
+    let mut result = all[0].clone();
+    for other in &all[1..] {
+        assert_eq!(other.len(), result.len(), "operands are alike");
+        match how {
+            Reducing::Or => result.iter_mut().zip(other).for_each(|(to, from)| *to |= from),
+            Reducing::Sum => {
+                for (to, from) in result.chunks_mut(4).zip(other.chunks(4)) {
+                    let int = |bytes: &[u8]| i32::from_ne_bytes(bytes.try_into().expect("whole elements"));
+                    to.copy_from_slice(&(int(to) + int(from)).to_ne_bytes());
+                }
+            }
+        }
+    }
+    result
+}
+
+/// One call of all ranks, as MPI defines it.
+fn carry_out(ranks: &mut [Rank], calls: &[(Call, Part, Part)]) {
+    let p = ranks.len();
+    let sent: Vec<Vec<u8>> = ranks.iter().zip(calls).map(|(rank, (_, from, _))| rank.read(*from)).collect();
+    let root = |rank: usize, bytes: Vec<u8>| (rank == 0).then_some(bytes);
+    let block = |bytes: &[u8], rank: usize| bytes[rank * bytes.len() / p..(rank + 1) * bytes.len() / p].to_vec();
+    let placed = |bytes: &[u8], counts: &[usize], rank: usize| {
+        bytes[first(counts, rank)..first(counts, rank) + counts[rank]].to_vec()
+    };
+    let held: Vec<Vec<u8>> = ranks.iter().zip(calls).map(|(rank, (.., to))| rank.read(*to)).collect();
+    for rank in 0..p {
+        let (call, _, to) = &calls[rank];
+        assert_eq!(call, &calls[0].0, "all ranks make the same call");
+        let result = match call {
+            Call::Barrier => None,
+            Call::Allgather | Call::Allgatherv(_) => Some(sent.concat()),
+            Call::AllgathervInPlace(counts) => {
+                let blocks: Vec<_> = (0..p).map(|other| placed(&held[other], counts, other)).collect();
+                Some(blocks.concat())
+            }
+            Call::Allreduce(how) => Some(combined(&sent, *how)),
+            Call::Alltoall | Call::Alltoallv(_) | Call::Alltoallw(_) => {
+                let blocks: Vec<_> = sent.iter().map(|bytes| block(bytes, rank)).collect();
+                Some(blocks.concat())
+            }
+            Call::Bcast => (rank > 0).then(|| sent[0].clone()),
+            Call::Exscan => (rank > 0).then(|| combined(&sent[..rank], Reducing::Sum)),
+            Call::Scan => Some(combined(&sent[..=rank], Reducing::Sum)),
+            Call::Gather | Call::Gatherv(_) => root(rank, sent.concat()),
+            Call::Reduce(how) => root(rank, combined(&sent, *how)),
+            Call::ReduceScatter(counts) => Some(placed(&combined(&sent, Reducing::Sum), counts, rank)),
+            Call::ReduceScatterBlock => Some(block(&combined(&sent, Reducing::Sum), rank)),
+            Call::Scatter => Some(block(&sent[0], rank)),
+            Call::Scatterv(counts) => Some(placed(&sent[0], counts, rank)),
+            Call::ScattervInPlace(counts) => {
+                let mine = placed(&held[0], counts, rank);
+                let begin = first(counts, rank);
+                let mut whole = held[rank].clone();
+                whole[begin..begin + mine.len()].copy_from_slice(&mine);
+                Some(whole)
+            }
+            Call::Shift => (rank > 0).then(|| sent[rank - 1].clone()),
+        };
+        if let Some(result) = result {
+            ranks[rank].write(*to, &result);
+        }
+    }
+}
+
+/// What all ranks have in the end.
+fn outcome(cell: Cell, program: impl Fn(Seat) -> Program) -> Vec<Vec<u8>> {
+    let seats: Vec<Seat> = (0..cell.ranks.0 as usize).map(|rank| Seat::of(cell, rank)).collect();
+    let mut ranks: Vec<Rank> = seats.iter().map(|seat| Rank::new(*seat, &program(*seat))).collect();
+    loop {
+        let calls: Vec<_> = ranks.iter_mut().filter_map(Rank::next).collect();
+        if calls.is_empty() {
+            break;
+        }
+        assert_eq!(calls.len(), ranks.len(), "all ranks make as many calls");
+        carry_out(&mut ranks, &calls);
+    }
+    // Undefined.
+    if cell.collective == Collective::Exscan {
+        ranks[0].receive.clear();
+    }
+    ranks.into_iter().map(|rank| rank.receive).collect()
+}
+
+fn itself(seat: Seat) -> Program {
+    let mut made = Program::default();
+    let (call, from, to) = own(seat, seat.send(), seat.receive());
+    made.call(call, from, to);
+    made
+}
+
+/// Every mock-up that a cell can get.
+fn all(cell: Cell) -> Vec<Mockup> {
+    let sizes = [Bytes(cell.bytes.0 + 4), Bytes(cell.bytes.0 * 2 + 4)].map(|size| Bytes(size.0 / 4 * 4));
+    select(cell, &Wishes { only: &[], pieces: &[2, 3, 5], sizes: &sizes, memory: Bytes(u64::MAX) }).mockups
+}
+
+#[test]
+fn every_mockup_gives_what_its_collective_gives() {
+    let mut tried = std::collections::BTreeSet::new();
+    for collective in Collective::ALL {
+        for ranks in 2..=9 {
+            for elements in [1, 2, 3, 5, 7, 16, 37] {
+                let bytes = if collective.has_sizes() { elements * type_size(collective) } else { 0 };
+                let cell = Cell { collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };
+                let right = outcome(cell, itself);
+                for mockup in all(cell) {
+                    let made = outcome(cell, |seat| program(mockup, seat).expect("was selected"));
+                    assert_eq!(made, right, "{mockup} of {cell}");
+                    tried.insert((collective, mockup.to_string().split(':').next().map(str::to_owned)));
+                }
+            }
+        }
+    }
+    // Patterns of all 14; splits and pads of all but barrier.
+    assert_eq!(tried.len(), 3 * 14 - 2);
+}
+
+#[test]
+fn formulas_bound_what_programs_need_and_are_reached() {
+    for guideline in CATALOGUE {
+        let (mut reached_root, mut reached_others) = (false, false);
+        for ranks in 2..=9 {
+            for elements in [1, 2, 3, 5, 7, 16, 37, 1000] {
+                let bytes =
+                    if guideline.collective.has_sizes() { elements * type_size(guideline.collective) } else { 0 };
+                let cell = Cell { collective: guideline.collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };
+                for rank in 0..ranks as usize {
+                    let seat = Seat::of(cell, rank);
+                    let made = program(Mockup::Pattern(guideline.pattern), seat).expect("is in the catalogue");
+                    let formula = if rank == 0 { guideline.root } else { guideline.others };
+                    let (needed, bound) = (made.memory(seat) as u64, formula.bytes(cell));
+                    assert!(
+                        needed <= bound,
+                        "{} {}: {needed} > {bound}",
+                        guideline.collective,
+                        guideline.pattern.name()
+                    );
+                    // How many chunks a block has depends on the rank.
+                    let slack = if formula.0.contains(&Term::Chunks) { 4 * type_size(cell.collective) } else { 0 };
+                    *(if rank == 0 { &mut reached_root } else { &mut reached_others }) |= needed + slack >= bound;
+                }
+            }
+        }
+        assert!(reached_root && reached_others, "{} {}", guideline.collective, guideline.pattern.name());
+    }
+}
+
+#[test]
+fn the_catalogue_has_each_guideline_once() {
+    assert_eq!(CATALOGUE.len(), 36);
+    let mut pairs: Vec<_> = CATALOGUE.iter().map(|it| (it.collective, it.pattern)).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    assert_eq!(pairs.len(), 36);
+    for pattern in collrules_record::mockup::Pattern::ALL {
+        assert!(pairs.iter().any(|(_, known)| known == pattern), "{}", pattern.name());
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_left_out_with_its_reason() {
+    let cell = Cell { collective: Collective::Allgather, ranks: Ranks(4), bytes: Bytes(3) };
+    let split = |pieces| Mockup::Split { pieces, barrier: false };
+    let only = [split(4), Mockup::Pad(Bytes(3)), Mockup::Pattern(collrules_record::mockup::Pattern::Alltoall)];
+    let wishes = Wishes { only: &only, pieces: &[], sizes: &[], memory: Bytes(11) };
+    let selected = select(cell, &wishes);
+    let whys: Vec<&str> = selected.left_out.iter().map(|left| left.why.as_str()).collect();
+    assert_eq!(selected.mockups, []);
+    assert_eq!(whys[0], "4 pieces are more than the 3 elements of a rank");
+    assert_eq!(whys[1], "3B is not above the message of 3B");
+    assert!(whys[2].starts_with("it needs 12B on a rank") && whys[2].ends_with("allows 11B"), "{}", whys[2]);
+    let huge = Cell { bytes: Bytes(1 << 30), ..cell };
+    let why = &select(huge, &Wishes { memory: Bytes(u64::MAX), ..wishes }).left_out[2].why;
+    assert!(why.ends_with("exceed a C int"), "{why}");
+}

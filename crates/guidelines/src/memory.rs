@@ -1,0 +1,65 @@
+//! What a mock-up needs beside the caller's buffers.
+
+use std::fmt;
+
+use collrules_record::Cell;
+use collrules_record::cell::type_size;
+
+/// A part of a formula. p are the ranks, m the message bytes of the cell, e the bytes of an element, and m' is m rounded up
+/// to a multiple of `p * e`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// `m`
+    Message,
+    /// `p*m`
+    All,
+    /// `m'`
+    Padded,
+    /// `m'/p`
+    Share,
+    /// The largest of the blocks that are dealt out in chunks of four elements, at most `m/p + 4e`.
+    Chunks,
+    /// So many bytes for each rank: arrays of counts and displacements.
+    PerRank(u64),
+    /// So many bytes.
+    Bytes(u64),
+}
+
+/// A sum of terms; without any, nothing is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Formula(pub &'static [Term]);
+
+impl Formula {
+    /// The bytes that a cell needs at most.
+    pub fn bytes(&self, cell: Cell) -> u64 {
+        let (p, m, e) = (u64::from(cell.ranks.0), cell.bytes.0, type_size(cell.collective));
+        let padded = m.next_multiple_of((p * e).max(1));
+        let term = |term: &Term| match term {
+            Term::Message => m,
+            Term::All => p.saturating_mul(m),
+            Term::Padded => padded,
+            Term::Share => padded / p.max(1),
+            Term::Chunks => m / p.max(1) + 4 * e,
+            Term::PerRank(bytes) => bytes * p,
+            Term::Bytes(bytes) => *bytes,
+        };
+        self.0.iter().map(term).fold(0, u64::saturating_add)
+    }
+}
+
+impl fmt::Display for Formula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let term = |term: &Term| match term {
+            Term::Message => "m".to_owned(),
+            Term::All => "p*m".to_owned(),
+            Term::Padded => "m'".to_owned(),
+            Term::Share => "m'/p".to_owned(),
+            Term::Chunks => "m/p+4e".to_owned(),
+            Term::PerRank(1) => "p".to_owned(),
+            Term::PerRank(bytes) => format!("{bytes}p"),
+            Term::Bytes(bytes) => bytes.to_string(),
+        };
+        let terms: Vec<String> = self.0.iter().map(term).collect();
+        f.pad(&if terms.is_empty() { "0".to_owned() } else { terms.join("+") })
+    }
+}

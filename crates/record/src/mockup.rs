@@ -1,0 +1,202 @@
+//! The name of a mock-up: other calls that do what a collective does. Programs can make them; rules cannot ask for them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Bytes;
+
+/// One way to do what a collective does by other calls of the same library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Mockup {
+    /// Calls of other collectives: `mockup:reduce+bcast`.
+    Pattern(Pattern),
+    /// So many calls of the same collective, each on its part of the data: `split:4`.
+    Split {
+        /// How many calls.
+        pieces: u32,
+        /// A barrier between them: `split:4+barrier`.
+        barrier: bool,
+    },
+    /// One call of the same collective with a larger message, whose surplus is ignored: `pad:64KiB`.
+    Pad(Bytes),
+}
+
+/// Declares the patterns with their names, so that none lacks one.
+macro_rules! patterns {
+    ($($(#[$doc:meta])* $pattern:ident = $name:literal,)*) => {
+        /// The calls of a mock-up, in their order.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Pattern {
+            $(#[doc = concat!("`", $name, "`")] $pattern,)*
+        }
+
+        impl Pattern {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$pattern,)*];
+
+            /// The name: the calls, joined by `+`.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$pattern => $name,)*
+                }
+            }
+        }
+    };
+}
+
+patterns! {
+    Allgather = "allgather",
+    AllgatherLocal = "allgather+local",
+    Allgatherv = "allgatherv",
+    Allreduce = "allreduce",
+    Alltoall = "alltoall",
+    Alltoallv = "alltoallv",
+    Alltoallw = "alltoallw",
+    Bcast = "bcast",
+    ExscanReduceLocal = "exscan+reduce_local",
+    GatherBcast = "gather+bcast",
+    GatherLocal = "gather+local",
+    Gatherv = "gatherv",
+    GathervBcast = "gatherv+bcast",
+    Reduce = "reduce",
+    ReduceBcast = "reduce+bcast",
+    ReduceScatter = "reduce_scatter",
+    ReduceScatterAllgatherv = "reduce_scatter+allgatherv",
+    ReduceScatterBlockAllgather = "reduce_scatter_block+allgather",
+    ReduceScatterBlockGather = "reduce_scatter_block+gather",
+    ReduceScatterGatherv = "reduce_scatter+gatherv",
+    // As two calls; `reduce_scatter` is one.
+    ReduceThenScatter = "reduce+scatter",
+    ReduceThenScatterv = "reduce+scatterv",
+    ScanShift = "scan+shift",
+    ScatterAllgather = "scatter+allgather",
+    Scatterv = "scatterv",
+    ScattervAllgatherv = "scatterv+allgatherv",
+}
+
+/// A text that names no mock-up.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadMockup {
+    /// It begins as none does.
+    #[error("`{0}` is no mock-up; write mockup:CALLS, split:PIECES, split:PIECES+barrier or pad:SIZE")]
+    Unknown(String),
+    /// No guideline has these calls.
+    #[error("no guideline has the calls `{name}`; the nearest name is `{nearest}`")]
+    Calls {
+        /// What was written.
+        name: String,
+        /// What may have been meant.
+        nearest: &'static str,
+    },
+    /// One call is no split.
+    #[error("`{0}` is no split; the number of pieces begins at 2")]
+    Pieces(String),
+    /// The size is none.
+    #[error("`{0}` is no size to pad to, such as 64KiB")]
+    Size(String),
+}
+
+impl FromStr for Mockup {
+    type Err = BadMockup;
+
+    fn from_str(text: &str) -> Result<Self, BadMockup> {
+        if let Some(calls) = text.strip_prefix("mockup:") {
+            return calls.parse().map(Self::Pattern);
+        }
+        if let Some(split) = text.strip_prefix("split:") {
+            let (pieces, barrier) = split.strip_suffix("+barrier").map_or((split, false), |pieces| (pieces, true));
+            return match pieces.parse() {
+                Ok(pieces) if pieces >= 2 => Ok(Self::Split { pieces, barrier }),
+                _ => Err(BadMockup::Pieces(text.to_owned())),
+            };
+        }
+        if let Some(size) = text.strip_prefix("pad:") {
+            return match size.parse() {
+                Ok(bytes) if bytes > Bytes(0) => Ok(Self::Pad(bytes)),
+                _ => Err(BadMockup::Size(size.to_owned())),
+            };
+        }
+        Err(BadMockup::Unknown(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Mockup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pattern(pattern) => write!(f, "mockup:{}", pattern.name()),
+            Self::Split { pieces, barrier } => write!(f, "split:{pieces}{}", if *barrier { "+barrier" } else { "" }),
+            Self::Pad(bytes) => write!(f, "pad:{bytes}"),
+        }
+    }
+}
+
+impl From<Mockup> for String {
+    fn from(mockup: Mockup) -> Self {
+        mockup.to_string()
+    }
+}
+
+impl TryFrom<String> for Mockup {
+    type Error = BadMockup;
+
+    fn try_from(text: String) -> Result<Self, BadMockup> {
+        text.parse()
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = BadMockup;
+
+    fn from_str(name: &str) -> Result<Self, BadMockup> {
+        if let Some(pattern) = Self::ALL.iter().find(|pattern| pattern.name() == name) {
+            return Ok(*pattern);
+        }
+        let names = Self::ALL.iter().map(|pattern| pattern.name());
+        let nearest = names.min_by_key(|known| distance(known, name)).unwrap_or_default();
+        Err(BadMockup::Calls { name: name.to_owned(), nearest })
+    }
+}
+
+/// How many letters have to be put in, taken out or changed to make one word of the other (Levenshtein).
+pub fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, letter) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = at + 1;
+        for (place, candidate) in other.iter().enumerate() {
+            let changed = diagonal + usize::from(letter != *candidate);
+            diagonal = row[place + 1];
+            row[place + 1] = changed.min(diagonal + 1).min(row[place] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mockups_read_back() {
+        let patterns = Pattern::ALL.iter().map(|pattern| Mockup::Pattern(*pattern));
+        let split = [false, true].map(|barrier| Mockup::Split { pieces: 4, barrier });
+        for mockup in patterns.chain(split).chain([Mockup::Pad(Bytes(65536)), Mockup::Pad(Bytes(65537))]) {
+            assert_eq!(mockup.to_string().parse(), Ok(mockup));
+        }
+        for bad in ["", "mockup:", "split:0", "split:1", "split:x", "split:2+barriers", "pad:0", "pad:", "reduce+bcast"]
+        {
+            assert!(bad.parse::<Mockup>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_slip_is_answered_with_the_nearest_name() {
+        let error = "mockup:reduce+bcst".parse::<Mockup>().expect_err("is a slip").to_string();
+        assert!(error.ends_with("the nearest name is `reduce+bcast`"), "{error}");
+        assert_eq!((distance("", "abc"), distance("scan", "scan"), distance("kitten", "sitting")), (3, 0, 3));
+    }
+}
