@@ -22,6 +22,7 @@
 //! | [`benchmark`] | an OSU-style benchmark and its lines |
 //! | [`estimate`] | a value with its interval |
 //! | [`findings`] | what the analysis concluded, as plain data |
+//! | [`guidelines`] | what a check of performance guidelines found |
 //! | [`tree`] | the rules as a tree with its evidence |
 //! | [`validation`] | what launches without and with the rules file showed |
 
@@ -35,6 +36,7 @@ pub mod component;
 pub mod estimate;
 pub mod findings;
 mod format;
+pub mod guidelines;
 pub mod manifest;
 pub mod mockup;
 pub mod options;

@@ -13,6 +13,7 @@
 //! | [`tree`] | the decision tree with its evidence, as text and as a drawing |
 //! | [`validation`] | what launches without and with a rules file showed |
 //! | [`changes`] | what changed from one run to a later one, as text, Markdown and a page |
+//! | [`guidelines`] | a check of performance guidelines: maps, sentences, tables |
 //! | [`study`] | a study of chosen algorithms: conclusion, figures, tables |
 //! | [`osu`] | benchmark tables with OSU's columns |
 //! | `plot` | curves, heatmaps and other drawings as SVG |
@@ -23,6 +24,7 @@ mod cells;
 pub mod changes;
 mod context;
 mod facts;
+pub mod guidelines;
 pub mod markdown;
 pub mod notes;
 pub mod osu;

@@ -18,6 +18,14 @@ pub enum TunerError {
         /// Timings that could not be used.
         left_out: usize,
     },
+    /// Nothing was timed that guidelines speak of.
+    #[error(
+        "there are no timings of mock-ups; `collrules guidelines` measures them, and a table names them in a column candidate"
+    )]
+    NoMockups,
+    /// There is nothing to compare mock-ups with.
+    #[error("there are mock-ups, but no timings of the builtin to compare them with")]
+    NoBuiltin,
     /// A criterion that no analysis can use.
     #[error("{name} is {value}; it has to be {wanted}")]
     Criteria {

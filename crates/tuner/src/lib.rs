@@ -24,6 +24,7 @@
 //! | [`mod@refine`] | what to measure next to know crossovers better |
 //! | `remarks` | what the reader has to know, in whole sentences |
 //! | `analysis` | all of it in order |
+//! | [`mod@guidelines`] | whether mock-ups beat the builtin, and what would cure it |
 //! | [`study()`] | chosen algorithms compared on a grid |
 //! | `components` | rules where another component than `coll/tuned` serves the calls |
 //! | [`mod@compare`] | two runs: what changed, and what the earlier rules are worth now |
@@ -42,6 +43,7 @@ pub mod compare;
 mod components;
 mod crossover;
 mod error;
+pub mod guidelines;
 mod evidence;
 mod launch_variance;
 mod launches;

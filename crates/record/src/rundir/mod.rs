@@ -54,6 +54,14 @@ pub const PAGE: &str = "report.html";
 pub const PROOF: &str = "proof.json";
 /// What fresh launches without and with the rules showed.
 pub const VALIDATION: &str = "validation.json";
+/// What a check of performance guidelines found.
+pub const GUIDELINES: &str = "guidelines.json";
+/// The same for people, as a page, as text, and as a table.
+pub const GUIDELINES_PAGE: &str = "guidelines.html";
+/// The same as text.
+pub const GUIDELINES_TEXT: &str = "guidelines.md";
+/// The same as a table.
+pub const GUIDELINES_TABLE: &str = "guidelines.csv";
 /// What an importer noticed.
 pub const IMPORT: &str = "import.json";
 

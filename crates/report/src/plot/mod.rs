@@ -19,7 +19,7 @@ mod style;
 pub(crate) use axis::X;
 pub(crate) use canvas::{Canvas, SCALE};
 pub(crate) use curves::{Curves, Line, Mark, Reading, Stroke};
-pub(crate) use heatmap::{Fill, Tile, levels};
+pub(crate) use heatmap::{Fill, Heatmap, Tile, levels};
 pub(crate) use ink::{COLOURS, Ink};
 pub(crate) use picture::{Entry, Picture};
 pub(crate) use places::Places;

@@ -1,0 +1,195 @@
+//! What a check of performance guidelines found: `guidelines.json`.
+
+use collrules_rules::{Choice, Release};
+use serde::{Deserialize, Serialize};
+
+use crate::cell::Cell;
+use crate::component::Component;
+use crate::estimate::Estimate;
+use crate::findings::{Criteria, Statistic};
+use crate::manifest::FormatVersion;
+use crate::mockup::Mockup;
+use crate::plan::Skipped;
+use crate::policy::Assumption;
+use crate::units::{Bytes, Ranks};
+
+/// The version of `guidelines.json` that this version writes.
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+/// The result of a check.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Checked {
+    /// The format of this structure.
+    pub format: FormatVersion,
+    /// What was judged: a run directory or a table, as the user named it.
+    pub source: String,
+    /// Whether the times come from a cost model, and say nothing about any real machine.
+    pub simulated: bool,
+    /// What Open MPI calls itself; of a table nothing is known.
+    pub library: Option<String>,
+    /// The words that started the measurement.
+    pub command: Vec<String>,
+    /// The release whose algorithms were remedies.
+    pub release: Release,
+    /// What one timing is.
+    pub statistic: Statistic,
+    /// What a mock-up had to show: `min_gain` is the slowdown that is tolerated.
+    pub criteria: Criteria,
+    /// One entry per cell in which a mock-up was timed or failed, by collective, communicator size and message size.
+    pub cells: Vec<CheckedCell>,
+    /// Mock-ups that were wanted and not measured.
+    pub left_out: Vec<LeftOutCell>,
+    /// Cells that were wanted and not measured.
+    pub skipped: Vec<Skipped>,
+}
+
+/// A mock-up that a cell did not get.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOutCell {
+    /// The cell.
+    pub cell: Cell,
+    /// The mock-up.
+    pub mockup: Mockup,
+    /// Why, in a phrase.
+    pub why: String,
+}
+
+/// What is known of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckedCell {
+    /// The cell.
+    pub cell: Cell,
+    /// The builtin's time in seconds; missing where it failed.
+    pub builtin: Option<Estimate>,
+    /// The component that serves the builtin's calls, if that is known.
+    pub served_by: Option<Component>,
+    /// The mock-ups with timings.
+    pub mockups: Vec<MockupFinding>,
+    /// Mock-ups that failed, with the reason.
+    pub failed: Vec<(Mockup, String)>,
+    /// Builtin time over that of the best mock-up, minus one: 0.5 is half as long again. Its interval holds for whichever
+    /// mock-up is the best in truth, and its value is taken where the best was not picked. Missing without a pair.
+    pub severity: Option<Estimate>,
+    /// The guideline that is violated the worst, if one is.
+    pub violation: Option<Violation>,
+}
+
+/// What is known of a mock-up in a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MockupFinding {
+    /// The mock-up.
+    pub mockup: Mockup,
+    /// Its time in seconds.
+    pub time: Estimate,
+    /// Builtin time over its time; missing without a pair.
+    pub gain: Option<Estimate>,
+    /// Probability of such a difference in favour of the mock-up if there were none; missing without a test.
+    pub p_value: Option<f64>,
+    /// The same, adjusted for all comparisons of the check.
+    pub q_value: Option<f64>,
+    /// Whether its guideline is violated.
+    pub violated: bool,
+}
+
+/// A collective that is slower than calls that do the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Violation {
+    /// The best of the mock-ups whose guidelines are violated.
+    pub best: Mockup,
+    /// What to call instead.
+    pub advice: String,
+    /// What that needs on a rank beside the caller's buffers.
+    pub memory: Bytes,
+    /// What would cure it.
+    pub cure: Cure,
+}
+
+/// What brings a call within the tolerated slowdown of the best mock-up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cure {
+    /// A rule for `coll/tuned`, which `collrules tune` finds.
+    Rule {
+        /// What it says.
+        choice: Choice,
+        /// Builtin time over its time.
+        gain: f64,
+    },
+    /// A rule that must not be written.
+    Barred {
+        /// What it would say.
+        choice: Choice,
+        /// Builtin time over its time.
+        gain: f64,
+        /// Why not, in a phrase.
+        why: String,
+        /// What programs would have to keep to, so that it might.
+        assumption: Option<Assumption>,
+    },
+    /// Another component of Open MPI.
+    Component {
+        /// Which.
+        component: Component,
+        /// Builtin time over its time.
+        gain: f64,
+    },
+    /// Nothing that was timed.
+    Nothing,
+    /// No candidate of Open MPI was timed.
+    Unmeasured,
+}
+
+/// A violation that one of two checks has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Changed {
+    /// The cell.
+    pub cell: Cell,
+    /// Its severity in the earlier check, if it was measured.
+    pub before: Option<Estimate>,
+    /// Its severity now, if it was measured.
+    pub now: Option<Estimate>,
+    /// What became of it.
+    pub how: Change,
+}
+
+/// What became of a violation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// There is one now that was not known.
+    New,
+    /// It is worse than it was.
+    Worse,
+    /// It is not as bad as it was.
+    Better,
+    /// It is gone.
+    Gone,
+}
+
+impl Checked {
+    /// The cells with a violation, the worst first.
+    pub fn violations(&self) -> Vec<(&CheckedCell, &Violation)> {
+        let mut all: Vec<_> = self.cells.iter().filter_map(|cell| Some((cell, cell.violation.as_ref()?))).collect();
+        all.sort_by(|a, b| b.0.slowdown().total_cmp(&a.0.slowdown()).then(a.0.cell.cmp(&b.0.cell)));
+        all
+    }
+
+    /// A cell.
+    pub fn cell(&self, cell: Cell) -> Option<&CheckedCell> {
+        self.cells.iter().find(|checked| checked.cell == cell)
+    }
+
+    /// The communicator sizes, in ascending order.
+    pub fn ranks(&self) -> Vec<Ranks> {
+        let mut ranks: Vec<Ranks> = self.cells.iter().map(|checked| checked.cell.ranks).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        ranks
+    }
+}
+
+impl CheckedCell {
+    /// The slowdown as a share, 0 where nothing is violated.
+    pub fn slowdown(&self) -> f64 {
+        self.severity.filter(|_| self.violation.is_some()).map_or(0.0, |severity| severity.point.max(0.0))
+    }
+}

@@ -1,0 +1,51 @@
+//! The list of guidelines.
+
+use collrules_guidelines::CATALOGUE;
+
+/// The catalogue as text.
+pub fn list() -> String {
+    let mut lines = vec![format!(
+        "{:<21} {:<30} {:<12} {:<12} {:<13} {}",
+        "collective", "not slower than", "bytes, root", "others", "source", "how"
+    )];
+    lines.extend(CATALOGUE.iter().map(|it| {
+        format!(
+            "{:<21} {:<30} {:<12} {:<12} {:<13} {}",
+            it.collective.name(),
+            it.pattern.name(),
+            it.root,
+            it.others,
+            it.source,
+            it.calls
+        )
+    }));
+    lines.push(String::new());
+    lines.push("all but barrier       split:K                        K consecutive calls with a K-th of the data each".into());
+    lines.push("                      split:K+barrier                the same with a barrier between them".into());
+    lines.push("                      pad:SIZE                       one call of SIZE, whose surplus is ignored".into());
+    lines.push(String::new());
+    lines.push(
+        "p ranks, m message bytes, e bytes of an element, m' = m rounded up to a multiple of p*e. Splits and pads need\n\
+         buffers for what they pack: up to p*m/K each way for a split, p*SIZE for a pad of collectives with blocks.\n\
+         All blocks together have to be within a C int, and a message has to be whole elements."
+            .into(),
+    );
+    lines.join("\n") + "\n"
+}
+
+/// The same for programs.
+pub fn list_json() -> serde_json::Result<String> {
+    let entry = |it: &collrules_guidelines::Guideline| {
+        serde_json::json!({
+            "collective": it.collective.name(),
+            "candidate": format!("mockup:{}", it.pattern.name()),
+            "calls": it.pattern.name(),
+            "how": it.calls,
+            "extra_memory_root": it.root.to_string(),
+            "extra_memory_others": it.others.to_string(),
+            "source": it.source,
+        })
+    };
+    let all: Vec<serde_json::Value> = CATALOGUE.iter().map(entry).collect();
+    serde_json::to_string_pretty(&all).map(|text| text + "\n")
+}

@@ -1,0 +1,75 @@
+//! What a check of performance guidelines found, for people and programs.
+//!
+//! | module | job |
+//! |---|---|
+//! | `sentences` | the answer, and each violation with what to do |
+//! | `tables` | the heatmap as text, rows, and CSV |
+//! | `catalogue` | the list of guidelines |
+//! | `text`, `markdown`, `page` | for a terminal, a file, a browser |
+
+mod catalogue;
+mod page;
+mod sentences;
+mod tables;
+
+use collrules_record::guidelines::Checked;
+
+pub use catalogue::{list, list_json};
+pub use page::page;
+pub use sentences::change;
+pub use tables::csv;
+
+use crate::words::wrapped;
+
+/// How many violations are told in sentences.
+const TOLD: usize = 10;
+
+/// The check for a terminal of so many columns.
+pub fn text(checked: &Checked, width: usize) -> String {
+    let mut lines = tables::maps(checked, width);
+    lines.extend(wrapped(width, tables::KEY, "", ""));
+    lines.push(String::new());
+    for sentence in sentences::answer(checked) {
+        lines.extend(wrapped(width, &sentence, "", ""));
+    }
+    for (number, told) in sentences::violations(checked).iter().take(TOLD).enumerate() {
+        lines.extend(wrapped(width, told, &format!("{:>2}. ", number + 1), "    "));
+    }
+    let more = checked.violations().len().saturating_sub(TOLD);
+    if more > 0 {
+        lines.push(format!("    and {more} more, in guidelines.md"));
+    }
+    for sentence in sentences::left_out(checked) {
+        lines.extend(wrapped(width, &sentence, "", "  "));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The check as Markdown.
+pub fn markdown(checked: &Checked) -> String {
+    let mut text = format!("# Performance guidelines\n\n{}\n\n", sentences::origin(checked));
+    text += &sentences::answer(checked).join(" ");
+    text += "\n\n```\n";
+    text += &tables::maps(checked, 100).join("\n");
+    text += &format!("\n```\n\n{}\n\n", tables::KEY);
+    let (violations, reports) = (sentences::violations(checked), sentences::upstream(checked));
+    if !violations.is_empty() {
+        text += "## Violations, the worst first\n\n";
+        for (number, told) in violations.iter().enumerate() {
+            text += &format!("{}. {told}\n", number + 1);
+        }
+        text += "\n";
+    }
+    if !reports.is_empty() {
+        text += "## For a report to the developers\n\nNo rule cures these.\n\n";
+        for report in reports {
+            text += &format!("> {report}\n\n");
+        }
+    }
+    let left_out = sentences::left_out(checked);
+    if !left_out.is_empty() {
+        text += "## Not measured\n\n";
+        left_out.iter().for_each(|line| text += &format!("- {line}\n"));
+    }
+    text
+}

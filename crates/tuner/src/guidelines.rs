@@ -1,0 +1,252 @@
+//! Whether calls that do the same are faster than the builtin, how much, and what would cure it.
+//!
+//! Mock-ups are judged as candidates are: side by side with the builtin, by visits and launches, with one correction for all
+//! comparisons of the check. They are never in the same analysis as what rules can ask for.
+
+use collrules_guidelines::advice;
+use collrules_record::estimate::median;
+use collrules_record::findings::{Criteria, Statistic};
+use collrules_record::guidelines::{Change, Changed, Checked, CheckedCell, Cure, FORMAT, MockupFinding, Violation};
+use collrules_record::policy::{Assumption, Assumptions};
+use collrules_record::{Candidate, Cell, Estimate, Placement};
+use collrules_rules::Release;
+
+use crate::analysis::check as check_criteria;
+use crate::bars::Bar;
+use crate::cells::{CellTimings, Series};
+use crate::error::TunerError;
+use crate::evidence::{Evidence, weigh};
+use crate::launches::widen;
+use crate::observations::Observations;
+use crate::verdict::{JudgedCell, JudgedPoint, Shortfall, judge};
+use crate::view::{Rivals, View};
+
+/// What is judged, and by what.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    /// The release whose algorithms are remedies.
+    pub release: Release,
+    /// What a mock-up has to show: `min_gain` is the slowdown that is tolerated.
+    pub criteria: Criteria,
+    /// What programs are taken to keep to.
+    pub assumptions: Assumptions,
+    /// Who serves.
+    pub placement: &'a Placement,
+    /// What is judged, for the reader.
+    pub source: &'a str,
+}
+
+/// Judges the mock-ups of a run or a table.
+pub fn check(observations: &Observations, terms: &Terms<'_>) -> Result<Checked, TunerError> {
+    let Terms { release, criteria, assumptions, placement, source } = *terms;
+    check_criteria(criteria)?;
+    let statistic = observations.statistic();
+    let view = View { rivals: Rivals::Mockups, ..View::default() };
+    let mut timings = observations.cells_in(&view)?;
+    let has_mockup = |cell: &CellTimings| {
+        cell.series.iter().any(|series| series.candidate.is_mockup())
+            || cell.disqualified.iter().any(|(candidate, _)| candidate.is_mockup())
+    };
+    timings.retain(has_mockup);
+    if timings.is_empty() {
+        return Err(TunerError::NoMockups);
+    }
+    if timings.iter().all(|cell| cell.builtin().is_none() && !cell.builtin_failed()) {
+        return Err(TunerError::NoBuiltin);
+    }
+    let severities = severities(&timings, statistic, criteria);
+    let judged = judge(timings, statistic, release, criteria, assumptions);
+    let remedies = judge(observations.cells()?, statistic, release, criteria, assumptions);
+    let cells = judged.into_iter().zip(severities).map(|(cell, severity)| {
+        let remedy = remedies.iter().find(|remedy| remedy.cell == cell.cell);
+        checked(&cell, severity, remedy, criteria, placement)
+    });
+    Ok(Checked {
+        format: FORMAT,
+        source: source.to_owned(),
+        simulated: false,
+        library: None,
+        command: Vec::new(),
+        release,
+        statistic,
+        criteria,
+        cells: cells.collect(),
+        left_out: Vec::new(),
+        skipped: Vec::new(),
+    })
+}
+
+fn checked(
+    cell: &JudgedCell,
+    severity: Option<Estimate>,
+    remedy: Option<&JudgedCell>,
+    criteria: Criteria,
+    placement: &Placement,
+) -> CheckedCell {
+    let serving = placement
+        .serving
+        .iter()
+        .find(|serving| (serving.collective, serving.ranks) == (cell.cell.collective, cell.cell.ranks));
+    let mockups: Vec<MockupFinding> = cell.points.iter().filter_map(mockup_finding).collect();
+    let of_mockup = |(candidate, why): &(Candidate, String)| match candidate {
+        Candidate::Mockup(mockup) => Some((*mockup, why.clone())),
+        _ => None,
+    };
+    let gain = |found: &&MockupFinding| found.gain.map_or(0.0, |gain| gain.point);
+    let best = mockups.iter().filter(|found| found.violated).max_by(|a, b| gain(a).total_cmp(&gain(b)));
+    let violation = best.map(|best| {
+        let (advice, memory) = advice(cell.cell, best.mockup);
+        // Where the best was picked, its gain is a little too large.
+        let worth = severity.map_or_else(|| gain(&best), |severity| 1.0 + severity.point);
+        let cure = remedy.map_or(Cure::Unmeasured, |remedy| cure(remedy, worth, criteria));
+        Violation { best: best.mockup, advice, memory, cure }
+    });
+    CheckedCell {
+        cell: cell.cell,
+        builtin: cell.point(Candidate::Builtin).map(|point| point.time),
+        served_by: serving.map(|serving| serving.by),
+        mockups,
+        failed: cell.disqualified.iter().filter_map(of_mockup).collect(),
+        severity,
+        violation,
+    }
+}
+
+fn mockup_finding(point: &JudgedPoint) -> Option<MockupFinding> {
+    let Candidate::Mockup(mockup) = point.finding.candidate else { return None };
+    let finding = &point.finding;
+    Some(MockupFinding {
+        mockup,
+        time: finding.time,
+        gain: finding.gain,
+        p_value: finding.p_value,
+        q_value: finding.q_value,
+        violated: point.shortfall.is_none(),
+    })
+}
+
+/// What brings the call within the tolerated slowdown of a mock-up that is this many times as fast as the builtin.
+fn cure(cell: &JudgedCell, worth: f64, criteria: Criteria) -> Cure {
+    let rivals = || cell.points.iter().filter(|point| point.finding.candidate != Candidate::Builtin);
+    if rivals().next().is_none() {
+        return Cure::Unmeasured;
+    }
+    let cures = |point: &&JudgedPoint| {
+        let gain = point.finding.gain.map_or(0.0, |gain| gain.point);
+        worth <= gain * (1.0 + criteria.min_gain)
+    };
+    let gain = |point: &JudgedPoint| point.finding.gain.map_or(1.0, |gain| gain.point);
+    let best = |wanted: &dyn Fn(&&JudgedPoint) -> bool| {
+        rivals().filter(cures).filter(wanted).max_by(|a, b| gain(a).total_cmp(&gain(b)))
+    };
+    let free = best(&|point| matches!(point.finding.candidate, Candidate::Tuned(_)) && point.shortfall.is_none());
+    if let Some((point, choice)) = free.and_then(|point| Some((point, point.finding.candidate.choice()?))) {
+        return Cure::Rule { choice, gain: gain(point) };
+    }
+    let barred = best(&|point| matches!(point.shortfall, Some(Shortfall::Barred(_))));
+    if let Some((point, choice)) = barred.and_then(|point| Some((point, point.finding.candidate.choice()?)))
+        && let Some(Shortfall::Barred(bar)) = &point.shortfall
+    {
+        let why = bar.to_string();
+        return Cure::Barred { choice, gain: gain(point), why, assumption: permitting(bar) };
+    }
+    let component = best(&|point| {
+        matches!(point.finding.candidate, Candidate::Component(_)) && point.shortfall.is_none()
+    });
+    match component.map(|point| (point.finding.candidate, gain(point))) {
+        Some((Candidate::Component(component), gain)) => Cure::Component { component, gain },
+        _ => Cure::Nothing,
+    }
+}
+
+/// The assumption that would lift a bar.
+fn permitting(bar: &Bar) -> Option<Assumption> {
+    match bar {
+        Bar::NonCommutative => Some(Assumption::CommutativeOps),
+        Bar::MixedDatatypes => Some(Assumption::UniformDatatypes),
+        Bar::Hazard(hazard) => {
+            let with = Assumptions { consistent_arguments: true, ..Assumptions::default() };
+            with.accept(hazard).then_some(Assumption::ConsistentArguments)
+        }
+        Bar::Failed | Bar::Alone | Bar::Unknown(_) | Bar::Ranks(_) => None,
+    }
+}
+
+/// How much slower the builtin of each cell is than the best of its mock-ups, as a share.
+///
+/// The interval: if every mock-up of the cell is within its own, widened so that this holds for all of them at once
+/// (Bonferroni), then the largest gain lies between the largest lower and the largest upper end. The value: the best is
+/// picked on every other visit and its gain taken on the others, both ways round, since a largest value is too large.
+fn severities(cells: &[CellTimings], statistic: Statistic, criteria: Criteria) -> Vec<Option<Estimate>> {
+    let places: Vec<Cell> = cells.iter().map(|cell| cell.cell).collect();
+    let together = |cell: &CellTimings| {
+        let mockups = cell.series.iter().filter(|series| series.candidate.is_mockup()).count().max(1);
+        let level = 1.0 - (1.0 - criteria.level) / mockups as f64;
+        weigh(cell, statistic, Criteria { level, ..criteria })
+    };
+    let mut evidence: Vec<Vec<Evidence>> = cells.iter().map(together).collect();
+    widen(&places, &mut evidence);
+    cells.iter().zip(evidence).map(|(cell, evidence)| severity(cell, &evidence, criteria.level)).collect()
+}
+
+fn severity(cell: &CellTimings, evidence: &[Evidence], level: f64) -> Option<Estimate> {
+    let gains: Vec<Estimate> = evidence.iter().filter_map(|evidence| evidence.gain).collect();
+    let largest = gains.iter().max_by(|a, b| a.point.total_cmp(&b.point))?;
+    let all = |end: &dyn Fn(&Estimate) -> Option<f64>| {
+        let ends: Option<Vec<f64>> = gains.iter().map(end).collect();
+        ends?.into_iter().max_by(f64::total_cmp)
+    };
+    // One mock-up that was timed too seldom for an interval says nothing about how large the others are.
+    let low = gains.iter().filter_map(|gain| gain.low).max_by(f64::total_cmp);
+    let high = all(&|gain| gain.high);
+    let point = cell.builtin().and_then(|builtin| unpicked(cell, builtin)).unwrap_or(largest.point);
+    let within = point.clamp(low.unwrap_or(0.0).min(largest.point), high.unwrap_or(f64::INFINITY).max(largest.point));
+    let share = Estimate { point: within, low, high, level, samples: largest.samples };
+    Some(share.map(|gain| gain - 1.0))
+}
+
+/// The gain of the best mock-up on visits on which it was not picked; none where there are too few.
+fn unpicked(cell: &CellTimings, builtin: &Series) -> Option<f64> {
+    let halves = |series: &Series| {
+        let pairs = series.pairs(builtin);
+        let visits = pairs.chunk_by(|a, b| (a.launch, a.visit) == (b.launch, b.visit)).map(|visit| {
+            let mut gains: Vec<f64> = visit.iter().map(|pair| pair.log_gain).collect();
+            median(&mut gains)
+        });
+        let mut halves = [Vec::new(), Vec::new()];
+        visits.flatten().enumerate().for_each(|(number, gain)| halves[number % 2].push(gain));
+        let [even, odd] = &mut halves;
+        Some([median(even)?, median(odd)?])
+    };
+    let mockups: Vec<[f64; 2]> =
+        cell.series.iter().filter(|series| series.candidate.is_mockup()).filter_map(halves).collect();
+    let picked = |by: usize| {
+        let best = mockups.iter().max_by(|a, b| a[by].total_cmp(&b[by]))?;
+        Some(best[1 - by])
+    };
+    Some(f64::midpoint(picked(0)?, picked(1)?).exp())
+}
+
+/// What changed between two checks: of cells in both, whether there is a violation, and, where there is in both, how bad it
+/// is, if the intervals have nothing in common. A violation of a cell that was not measured before is new.
+pub fn changes(before: &Checked, now: &Checked) -> Vec<Changed> {
+    let apart = |a: Estimate, b: Estimate| matches!((a.high, b.low), (Some(high), Some(low)) if high < low);
+    let change = |cell: &CheckedCell| {
+        let earlier = before.cell(cell.cell);
+        let was = earlier.is_some_and(|earlier| earlier.violation.is_some());
+        let severities = || Some((earlier?.severity?, cell.severity?));
+        let how = match (was, cell.violation.is_some()) {
+            (false, true) => Change::New,
+            (true, false) => Change::Gone,
+            (true, true) => match severities()? {
+                (then, today) if apart(then, today) => Change::Worse,
+                (then, today) if apart(today, then) => Change::Better,
+                _ => return None,
+            },
+            (false, false) => return None,
+        };
+        let severity = |checked: &CheckedCell| checked.severity;
+        Some(Changed { cell: cell.cell, before: earlier.and_then(severity), now: cell.severity, how })
+    };
+    now.cells.iter().filter_map(change).collect()
+}
