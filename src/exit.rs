@@ -24,6 +24,8 @@ pub(crate) enum Exit {
     Unproven = 7,
     /// A rules file makes something slower than it is without.
     Slower = 8,
+    /// A collective is slower than other calls that do the same.
+    Violated = 9,
 }
 
 impl From<Exit> for ExitCode {

@@ -52,6 +52,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Explain(explain) => cmd::explain::run(&explain).map(done),
         Command::Convert(convert) => cmd::convert::run(&convert).map(done),
         Command::Diff(diff) => cmd::diff::run(&diff),
+        Command::Guidelines(guidelines) => cmd::guidelines::run(&guidelines),
         Command::Bench(bench) => cmd::bench::run(&bench),
         Command::Study(study) => cmd::study::run(&study).map(done),
         Command::Completions(completions) => cmd::completions::run(&completions).map(done),

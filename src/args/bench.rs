@@ -54,7 +54,8 @@ pub(crate) struct Bench {
     /// Print comma-separated values
     #[arg(long)]
     pub(crate) csv: bool,
-    /// What to time: builtin is what programs get, tuned:ALGORITHM/FANINOUT/SEGSIZE/MAX_REQUESTS an algorithm
+    /// What to time: builtin is what programs get, tuned:ALGORITHM/FANINOUT/SEGSIZE/MAX_REQUESTS an algorithm,
+    /// mockup:CALLS, split:PIECES or pad:SIZE other calls that do the same
     #[arg(long, value_name = "CANDIDATE", default_value = "builtin")]
     pub(crate) candidate: Candidate,
     /// Rules file to put in force

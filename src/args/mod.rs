@@ -3,6 +3,7 @@
 mod bench;
 pub(crate) mod doctor;
 mod generate;
+mod guidelines;
 mod import;
 mod options;
 mod policy;
@@ -30,6 +31,7 @@ use collrules_workflow::options::{Budget, Collectives, Communicators, MOST_LAUNC
 use crate::progress::Output;
 pub(crate) use bench::Bench;
 pub(crate) use generate::{Completions, Man};
+pub(crate) use guidelines::Guidelines;
 pub(crate) use import::{Import, Plausible, Time, Unit};
 pub(crate) use policy::PolicyArgs;
 pub(crate) use refine::RefineArgs;
@@ -64,7 +66,8 @@ const EXIT_CODES: &str = "Exit codes:
      measured is kept
   6  an output cannot be written, or exists already
   7  Open MPI does not obey the rules file
-  8  a rules file makes something slower";
+  8  a rules file makes something slower
+  9  a collective is slower than other calls that do the same";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -96,6 +99,8 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Show the calls that two rules files decide differently
     Diff(Diff),
+    /// Check that no collective is slower than other calls that do the same, and say where and how badly
+    Guidelines(Guidelines),
     /// Time a collective as the OSU micro-benchmarks do, and print the same columns
     Bench(Bench),
     /// Compare chosen algorithms on a grid: tables, figures, and a conclusion drawn from the numbers

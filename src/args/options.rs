@@ -134,7 +134,7 @@ impl CriteriaArgs {
 }
 
 impl Timing {
-    fn timed(&self) -> Timed {
+    pub(crate) fn timed(&self) -> Timed {
         Timed { sync: self.sync.into(), clock_bound: self.clock_bound, separate_clocks: self.separate_clocks }
     }
 }

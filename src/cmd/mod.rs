@@ -10,6 +10,7 @@ pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 mod foresee;
+pub(crate) mod guidelines;
 mod han;
 pub(crate) mod import;
 pub(crate) mod man;

@@ -150,9 +150,8 @@ fn cure(cell: &JudgedCell, worth: f64, criteria: Criteria) -> Cure {
         let why = bar.to_string();
         return Cure::Barred { choice, gain: gain(point), why, assumption: permitting(bar) };
     }
-    let component = best(&|point| {
-        matches!(point.finding.candidate, Candidate::Component(_)) && point.shortfall.is_none()
-    });
+    let component =
+        best(&|point| matches!(point.finding.candidate, Candidate::Component(_)) && point.shortfall.is_none());
     match component.map(|point| (point.finding.candidate, gain(point))) {
         Some((Candidate::Component(component), gain)) => Cure::Component { component, gain },
         _ => Cure::Nothing,

@@ -101,6 +101,11 @@ impl Source {
         })
     }
 
+    /// What the timings are called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The manifest, if we measured.
     pub fn manifest(&self) -> Option<&Manifest> {
         match &self.origin {

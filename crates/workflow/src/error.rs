@@ -35,6 +35,21 @@ pub enum WorkflowError {
         /// The run directory.
         run: String,
     },
+    /// A check of guidelines ended early.
+    #[error(
+        "{cause}\n{samples} samples are safe in {kept}. `collrules guidelines --resume {run}` resumes the check, and \
+         `collrules guidelines {run}` judges what there is"
+    )]
+    Unchecked {
+        /// What ended it.
+        cause: Box<RunnerError>,
+        /// Samples so far.
+        samples: usize,
+        /// The samples file.
+        kept: String,
+        /// The run directory.
+        run: String,
+    },
     /// A comparison ended early.
     #[error(
         "{cause}\nThe comparison is not complete: its samples are safe in {kept}, and `collrules validate {arguments}` resumes \

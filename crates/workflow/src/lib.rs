@@ -16,12 +16,14 @@
 //! | [`tune`] | all of it |
 //! | [`validate`] | a rules file against the builtin in fresh launches, and its repair |
 //! | [`verify`] | whether the Open MPI in use obeys a file, and what stands in the way |
+//! | [`guidelines`] | whether calls that do the same are faster than the builtin |
 //! | [`study`] | chosen algorithms compared on a grid |
 
 pub mod analyze;
 pub mod campaign;
 mod clock;
 mod error;
+pub mod guidelines;
 mod legacy;
 pub mod options;
 pub mod plan;

@@ -20,9 +20,12 @@ pub fn list() -> String {
         )
     }));
     lines.push(String::new());
-    lines.push("all but barrier       split:K                        K consecutive calls with a K-th of the data each".into());
+    lines.push(
+        "all but barrier       split:K                        K consecutive calls with a K-th of the data each".into(),
+    );
     lines.push("                      split:K+barrier                the same with a barrier between them".into());
-    lines.push("                      pad:SIZE                       one call of SIZE, whose surplus is ignored".into());
+    lines
+        .push("                      pad:SIZE                       one call of SIZE, whose surplus is ignored".into());
     lines.push(String::new());
     lines.push(
         "p ranks, m message bytes, e bytes of an element, m' = m rounded up to a multiple of p*e. Splits and pads need\n\

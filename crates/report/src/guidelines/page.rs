@@ -43,9 +43,10 @@ pub fn page(checked: &Checked, tool: &str) -> String {
 fn map(checked: &Checked, ranks: Ranks) -> String {
     let (rows, columns) = (collectives(checked), sizes(checked));
     let places = rows.iter().enumerate().flat_map(|(row, collective)| {
-        columns.iter().enumerate().map(move |(column, bytes)| {
-            ((row, column), Cell { collective: *collective, ranks, bytes: *bytes })
-        })
+        columns
+            .iter()
+            .enumerate()
+            .map(move |(column, bytes)| ((row, column), Cell { collective: *collective, ranks, bytes: *bytes }))
     });
     let tiles = places.filter_map(|(at, cell)| {
         let checked = checked.cell(cell)?;

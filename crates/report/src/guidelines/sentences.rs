@@ -24,7 +24,9 @@ pub(super) fn answer(checked: &Checked) -> Vec<String> {
     let tolerated = percent(checked.criteria.min_gain);
     let violations = checked.violations();
     let mut sentences = vec![if violations.is_empty() {
-        format!("In none of {cells} is the builtin shown to be slower by more than {tolerated} than calls that do the same.")
+        format!(
+            "In none of {cells} is the builtin shown to be slower by more than {tolerated} than calls that do the same."
+        )
     } else {
         format!(
             "In {} of {cells} the builtin is slower by more than {tolerated} than calls that do the same.",
@@ -170,7 +172,9 @@ pub fn change(changed: &collrules_record::guidelines::Changed) -> String {
     let severity = |estimate: Option<Estimate>| estimate.map_or("not measured".to_owned(), slowdown);
     let (before, now) = (severity(changed.before), severity(changed.now));
     match changed.how {
-        Change::New => format!("New: {} is slower by {now} than calls that do the same; before: {before}.", changed.cell),
+        Change::New => {
+            format!("New: {} is slower by {now} than calls that do the same; before: {before}.", changed.cell)
+        }
         Change::Worse => format!("Worse: {} is slower by {now}; before: {before}.", changed.cell),
         Change::Better => format!("Better: {} is slower by {now}; before: {before}.", changed.cell),
         Change::Gone => format!("Gone: {}; before it was slower by {before}.", changed.cell),

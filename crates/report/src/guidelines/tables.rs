@@ -72,8 +72,22 @@ fn row(checked: &Checked, collective: Collective, ranks: Ranks, sizes: &[Bytes])
 pub fn csv(checked: &Checked) -> io::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record([
-        "collective", "comm_size", "message_bytes", "served_by", "builtin_s", "candidate", "time_s", "gain", "gain_low",
-        "gain_high", "p_value", "q_value", "violated", "severity", "severity_low", "severity_high",
+        "collective",
+        "comm_size",
+        "message_bytes",
+        "served_by",
+        "builtin_s",
+        "candidate",
+        "time_s",
+        "gain",
+        "gain_low",
+        "gain_high",
+        "p_value",
+        "q_value",
+        "violated",
+        "severity",
+        "severity_low",
+        "severity_high",
     ])?;
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     for cell in &checked.cells {

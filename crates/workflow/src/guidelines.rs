@@ -1,0 +1,145 @@
+//! Whether Open MPI keeps performance guidelines: mock-ups measured beside the builtin, and judged.
+
+use std::path::Path;
+
+use collrules_record::findings::Criteria;
+use collrules_record::guidelines::{Change, Changed, Checked, FORMAT, LeftOutCell};
+use collrules_record::policy::Assumptions;
+use collrules_record::rundir::{self, RunDir};
+use collrules_record::{Manifest, Placement};
+use collrules_report::guidelines as report;
+use collrules_rules::Release;
+use collrules_tuner::guidelines::{self, Terms};
+
+use crate::TOOL;
+use crate::analyze::Source;
+use crate::campaign::{Begin, measure};
+use crate::error::WorkflowError;
+use crate::session::Session;
+
+/// By what mock-ups are judged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judging {
+    /// The slowdown that is tolerated, such as 0.05.
+    pub tolerate: f64,
+    /// The bound on the share of wrong violations among all.
+    pub error_rate: f64,
+    /// What programs are taken to keep to, which decides what rules would cure.
+    pub assumptions: Assumptions,
+}
+
+/// Begins a check or resumes one, and leaves what it found in its directory.
+pub fn run(begin: &Begin, judging: Judging, session: &mut Session<'_>) -> Result<(RunDir, Checked), WorkflowError> {
+    if let Begin::Resume { run, tuning } = begin
+        && tuning.grid.mockups.is_none()
+    {
+        let shown = run.display();
+        return Err(WorkflowError::Usage(format!(
+            "{shown} is no check of guidelines; `collrules tune --resume {shown}` resumes it"
+        )));
+    }
+    let measured = measure(begin, session).map_err(as_check)?;
+    let directory = measured.run().path().to_owned();
+    // What was measured may be measured into again from here on.
+    drop(measured);
+    let (source, run) = Source::of_run(&directory, session)?;
+    let checked = judge(&source, judging)?;
+    write(&run, &checked)?;
+    Ok((run, checked))
+}
+
+/// Says how a check is resumed.
+fn as_check(error: WorkflowError) -> WorkflowError {
+    match error {
+        WorkflowError::Incomplete { cause, samples, run, kept, .. } => {
+            WorkflowError::Unchecked { cause, samples, kept, run }
+        }
+        other => other,
+    }
+}
+
+/// Judges a run, or a table of a release.
+pub fn of_input(
+    input: &Path,
+    release: Release,
+    judging: Judging,
+    session: &mut Session<'_>,
+) -> Result<(Option<RunDir>, Checked), WorkflowError> {
+    let (source, run) = if input.is_dir() {
+        let (source, run) = Source::of_run(input, session)?;
+        (source, Some(run))
+    } else {
+        (Source::of_table(input, release, session)?, None)
+    };
+    Ok((run, judge(&source, judging)?))
+}
+
+fn judge(source: &Source, judging: Judging) -> Result<Checked, WorkflowError> {
+    let manifest = source.manifest();
+    let nowhere = Placement::default();
+    let terms = Terms {
+        release: source.release,
+        criteria: Criteria {
+            min_gain: judging.tolerate,
+            error_rate: judging.error_rate,
+            clock_step: source.clock_step,
+            ..Criteria::default()
+        },
+        assumptions: judging.assumptions,
+        placement: manifest.map_or(&nowhere, |manifest| &manifest.plan.placement),
+        source: source.name(),
+    };
+    let checked = guidelines::check(&source.observations, &terms).map_err(WorkflowError::analysis(source.name()))?;
+    Ok(manifest.map_or(checked.clone(), |manifest| with_origin(checked, manifest)))
+}
+
+/// Adds where the numbers come from, and what was not measured.
+fn with_origin(checked: Checked, manifest: &Manifest) -> Checked {
+    let left_out = manifest.plan.cells.iter().flat_map(|planned| {
+        planned.left_out.iter().map(|left| LeftOutCell {
+            cell: planned.cell,
+            mockup: left.mockup,
+            why: left.why.clone(),
+        })
+    });
+    Checked {
+        simulated: manifest.backend == "simulation",
+        library: Some(manifest.survey.library.clone()),
+        command: manifest.command.clone(),
+        left_out: left_out.collect(),
+        skipped: manifest.plan.skipped.clone(),
+        ..checked
+    }
+}
+
+/// Writes what a check found, for people and programs.
+pub fn write(run: &RunDir, checked: &Checked) -> Result<(), WorkflowError> {
+    run.write_json(rundir::GUIDELINES, checked)?;
+    run.write(rundir::GUIDELINES_TEXT, &report::markdown(checked))?;
+    run.write(rundir::GUIDELINES_PAGE, &report::page(checked, TOOL))?;
+    let table =
+        report::csv(checked).map_err(|cause| WorkflowError::write(&run.file(rundir::GUIDELINES_TABLE), cause))?;
+    run.write(rundir::GUIDELINES_TABLE, &table)?;
+    Ok(())
+}
+
+/// What changed since an earlier check, which lies in a directory or a file of its own.
+pub fn changes(earlier: &Path, now: &Checked) -> Result<Vec<Changed>, WorkflowError> {
+    let directory = if earlier.is_dir() { earlier } else { earlier.parent().unwrap_or(Path::new(".")) };
+    let name = if earlier.is_dir() {
+        rundir::GUIDELINES.to_owned()
+    } else {
+        earlier.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    };
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    let before: Checked = RunDir::derived(directory)?.read_json(&name, FORMAT)?;
+    Ok(guidelines::changes(&before, now))
+}
+
+/// Whether a check fails: by what is new or worse, where there is an earlier one, else by any violation.
+pub fn fails(checked: &Checked, changes: Option<&[Changed]>) -> bool {
+    match changes {
+        Some(changes) => changes.iter().any(|changed| matches!(changed.how, Change::New | Change::Worse)),
+        None => !checked.violations().is_empty(),
+    }
+}

@@ -1,0 +1,104 @@
+//! `collrules guidelines`: whether collectives keep up with other calls that do the same.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use collrules_record::guidelines::{Changed, Checked};
+use collrules_record::manifest;
+use collrules_record::rundir::{self, RunDir};
+use collrules_report::guidelines as report;
+use collrules_workflow::campaign::{self, Begin};
+use collrules_workflow::guidelines;
+use collrules_workflow::plan::plan;
+use collrules_workflow::start::start;
+
+use super::foresee;
+use crate::args::Guidelines;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::screen::{self, Ink, paint, wrapped};
+use crate::{interrupt, session};
+
+pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
+    if args.list {
+        let text = if args.session.json { report::list_json()? } else { report::list() };
+        return screen::print(&text).map(|()| Exit::Done);
+    }
+    if args.dry_run {
+        return foresee(args).map(|()| Exit::Done);
+    }
+    let judging = args.judging();
+    let (run, checked) = match &args.input {
+        Some(input) => {
+            let (run, checked) =
+                session::plain(|session| guidelines::of_input(input, args.release(), judging, session))?;
+            let target = match &args.out {
+                Some(out) => Some(RunDir::prepare_derived(out)?),
+                // Judged anew with other thresholds, a run's own file says so.
+                None => run,
+            };
+            if let Some(target) = &target {
+                guidelines::write(target, &checked)?;
+            }
+            (target, checked)
+        }
+        None => {
+            let begin = begin(args)?;
+            let (run, checked) = session::with(args.session.failures, args.session.json, |session| {
+                guidelines::run(&begin, judging, session)
+            })?;
+            (Some(run), checked)
+        }
+    };
+    let changes = args.compare.as_deref().map(|earlier| guidelines::changes(earlier, &checked)).transpose()?;
+    if args.session.json {
+        writeln!(std::io::stdout(), "{}", serde_json::to_string(&checked)?).map_err(Failure::Stdout)?;
+    } else {
+        screen::print(&text(&checked, changes.as_deref(), run.as_ref()))?;
+    }
+    Ok(if guidelines::fails(&checked, changes.as_deref()) { Exit::Violated } else { Exit::Done })
+}
+
+fn begin(args: &Guidelines) -> Result<Begin, Failure> {
+    let Some(run) = &args.session.resume else {
+        let default = || PathBuf::from(format!("collrules-guidelines-{}", manifest::stamp()));
+        return Ok(Begin::New { tuning: args.tuning(), out: args.out.clone().unwrap_or_else(default) });
+    };
+    Ok(Begin::Resume { run: run.clone(), tuning: campaign::options_of(run)? })
+}
+
+fn foresee(args: &Guidelines) -> Result<(), Failure> {
+    let tuning = args.tuning();
+    let mut started = start(&tuning.system, &interrupt::flag())?;
+    let plan = plan(&tuning, &started.survey, started.startup)?;
+    if args.session.json {
+        return writeln!(std::io::stdout(), "{}", serde_json::to_string(&plan)?).map_err(Failure::Stdout);
+    }
+    foresee::print(&mut started, &plan, args.budget, &[])
+}
+
+fn text(checked: &Checked, changes: Option<&[Changed]>, run: Option<&RunDir>) -> String {
+    let mut text = report::text(checked, screen::width());
+    if let Some(changes) = changes {
+        text += &format!("\n{}\n", paint(Ink::Heading, "Since the earlier check:"));
+        let said: Vec<String> = match changes {
+            [] => vec!["no violation came, went, or changed beyond its interval.".to_owned()],
+            all => all.iter().map(report::change).collect(),
+        };
+        for line in said.iter().flat_map(|sentence| wrapped(sentence, "  ", "    ")) {
+            text += &(line + "\n");
+        }
+    }
+    if let Some(run) = run {
+        text += &format!("\n{}\n", paint(Ink::Heading, &format!("Files in {}:", run.path().display())));
+        for (name, what) in [
+            (rundir::GUIDELINES_PAGE, "the maps with all numbers, and each violation"),
+            (rundir::GUIDELINES_TEXT, "the same as text"),
+            (rundir::GUIDELINES, "all of it for programs, and for --compare"),
+            (rundir::GUIDELINES_TABLE, "every comparison as a table"),
+        ] {
+            text += &format!("  {name:<16}  {what}\n");
+        }
+    }
+    text
+}
