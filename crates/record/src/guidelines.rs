@@ -3,6 +3,7 @@
 use collrules_rules::{Choice, Release};
 use serde::{Deserialize, Serialize};
 
+use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::component::Component;
 use crate::estimate::Estimate;
@@ -130,6 +131,13 @@ pub enum Cure {
     Component {
         /// Which.
         component: Component,
+        /// Builtin time over its time.
+        gain: f64,
+    },
+    /// A candidate that may do, but was timed too little, or too unevenly, to show it.
+    Unproven {
+        /// Which.
+        candidate: Candidate,
         /// Builtin time over its time.
         gain: f64,
     },

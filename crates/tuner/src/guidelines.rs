@@ -154,7 +154,8 @@ fn cure(cell: &JudgedCell, worth: f64, criteria: Criteria) -> Cure {
         best(&|point| matches!(point.finding.candidate, Candidate::Component(_)) && point.shortfall.is_none());
     match component.map(|point| (point.finding.candidate, gain(point))) {
         Some((Candidate::Component(component), gain)) => Cure::Component { component, gain },
-        _ => Cure::Nothing,
+        _ => best(&|_| true)
+            .map_or(Cure::Nothing, |point| Cure::Unproven { candidate: point.finding.candidate, gain: gain(point) }),
     }
 }
 

@@ -39,7 +39,7 @@ pub fn text(checked: &Checked, width: usize) -> String {
     if more > 0 {
         lines.push(format!("    and {more} more, in guidelines.md"));
     }
-    for sentence in sentences::left_out(checked) {
+    if let Some(sentence) = sentences::count_of_left_out(checked) {
         lines.extend(wrapped(width, &sentence, "", "  "));
     }
     lines.join("\n") + "\n"

@@ -44,6 +44,7 @@ pub(super) fn answer(checked: &Checked) -> Vec<String> {
             Cure::Rule { .. } => "a rule cures",
             Cure::Barred { .. } => "only a rule that must not be written would cure",
             Cure::Component { .. } => "another component cures",
+            Cure::Unproven { .. } => "a candidate that was timed too little may cure",
             Cure::Nothing => "nothing in Open MPI that was timed cures",
             Cure::Unmeasured => "have no remedy timed beside them, numbering",
         };
@@ -60,7 +61,7 @@ pub(super) fn answer(checked: &Checked) -> Vec<String> {
     sentences
 }
 
-/// A slowdown such as `52% (95% interval 48% to 57%)`.
+/// A slowdown such as `52 % (95 % interval 48 % to 57 %)`.
 pub(super) fn slowdown(severity: Estimate) -> String {
     let ends = match (severity.low, severity.high) {
         (Some(low), Some(high)) => {
@@ -73,7 +74,7 @@ pub(super) fn slowdown(severity: Estimate) -> String {
 
 /// A share in whole percent.
 pub(super) fn whole(share: f64) -> String {
-    format!("{:.0}%", share * 100.0)
+    format!("{:.0} %", share * 100.0)
 }
 
 /// The finding on the best mock-up of a violation.
@@ -118,6 +119,10 @@ fn cure(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String 
         Cure::Component { component, gain } => {
             format!("The component {component} would cure it ({gain:.2}x), which settings can ask for. {instead}")
         }
+        Cure::Unproven { candidate, gain } => {
+            let name = crate::facts::named(checked.release, cell.cell.collective, *candidate);
+            format!("{name} may cure it ({gain:.2}x), but longer measuring has to show it. {instead}")
+        }
         Cure::Nothing => format!("No candidate of Open MPI comes near. {instead}"),
         Cure::Unmeasured => format!("Remedies were not timed here. {instead}"),
     }
@@ -144,6 +149,15 @@ pub(super) fn upstream(checked: &Checked) -> Vec<String> {
         ))
     };
     checked.violations().into_iter().filter(|(_, violation)| uncured(violation)).filter_map(paragraph).collect()
+}
+
+/// How much was not measured, for where there is no room to say why.
+pub(super) fn count_of_left_out(checked: &Checked) -> Option<String> {
+    let failed: usize = checked.cells.iter().map(|cell| cell.failed.len()).sum();
+    let (mockups, cells) = (checked.left_out.len(), checked.skipped.len());
+    (failed + mockups + cells > 0).then(|| {
+        format!("Not measured: {cells} cells, and {mockups} mock-ups of others; {failed} mock-ups failed. guidelines.md says why.")
+    })
 }
 
 /// What was not measured, grouped by reason.

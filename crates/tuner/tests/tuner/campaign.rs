@@ -105,6 +105,10 @@ impl Campaign {
         &self.text
     }
 
+    pub(crate) fn observations(&self) -> Observations {
+        Observations::from_samples(&self.text).expect("is a samples file")
+    }
+
     pub(crate) fn analyze(&self) -> Findings {
         self.analyze_with(Release::V4_1, Criteria::default())
     }

@@ -10,6 +10,7 @@ mod coverage;
 mod crossovers;
 mod curse;
 mod errors;
+mod guidelines;
 mod noise;
 mod policy;
 mod properties;

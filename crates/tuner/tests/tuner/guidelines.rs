@@ -1,0 +1,159 @@
+//! Mock-ups: what is planted is found, noise is not, rules do not see them.
+
+use collrules_record::findings::Criteria;
+use collrules_record::guidelines::{Change, Cure};
+use collrules_record::policy::Assumptions;
+use collrules_record::{Candidate, Placement};
+use collrules_rules::{Collective, Release};
+use collrules_tuner::guidelines::{Terms, changes, check};
+use collrules_tuner::{TunerError, analyze};
+
+use crate::campaign::{Campaign, cell, plain};
+
+fn mockup(name: &str) -> Candidate {
+    name.parse().expect("is a mock-up")
+}
+
+fn terms(placement: &Placement) -> Terms<'_> {
+    Terms {
+        release: Release::V5_0,
+        criteria: Criteria { min_gain: 0.05, ..Criteria::default() },
+        assumptions: Assumptions::default(),
+        placement,
+        source: "test",
+    }
+}
+
+/// Bcast of this many sizes where the builtin takes so many times as long as the best of three mock-ups.
+fn planted(seed: u64, sizes: u32, severity: f64) -> Campaign {
+    let mut campaign = Campaign::new(seed, 0.05);
+    for power in 0..sizes {
+        let times = [
+            (Candidate::Builtin, 10.0 * (1.0 + severity)),
+            (mockup("mockup:allgatherv"), 12.0 * (1.0 + severity)),
+            (mockup("mockup:scatter+allgather"), 10.0),
+            (mockup("split:4"), 10.3),
+        ];
+        campaign.time(cell(Collective::Bcast, 8, 1 << power), &times);
+    }
+    campaign
+}
+
+#[test]
+fn what_is_planted_is_found_and_its_severity_covered() {
+    let placement = Placement::default();
+    let (mut covered, mut all, mut sum) = (0, 0, 0.0);
+    for seed in 0..40 {
+        let checked = check(&planted(seed, 10, 0.5).observations(), &terms(&placement)).expect("has mock-ups");
+        assert_eq!(checked.violations().len(), 10, "seed {seed}");
+        for cell in &checked.cells {
+            let severity = cell.severity.expect("was timed");
+            let (low, high) = (severity.low.expect("enough visits"), severity.high.expect("enough visits"));
+            covered += u32::from(low <= 0.5 && 0.5 <= high);
+            all += 1;
+            sum += severity.point;
+        }
+    }
+    // At least the level, but for chance.
+    assert!(f64::from(covered) >= 0.93 * f64::from(all), "{covered} of {all}");
+    // Three hundred picks of the largest gain, and no bias.
+    let mean = sum / f64::from(all);
+    assert!((mean - 0.5).abs() < 0.01, "{mean}");
+}
+
+/// A thousand cells of six mock-ups that are all alike: six thousand comparisons in twenty checks.
+#[test]
+fn noise_violates_no_more_than_the_error_rate() {
+    let placement = Placement::default();
+    let (mut checks_wrong, checks) = (0u32, 20);
+    let names =
+        ["mockup:allgatherv", "mockup:scatter+allgather", "mockup:scatterv+allgatherv", "split:4", "split:4+barrier"];
+    for seed in 0..checks {
+        let mut campaign = Campaign::new(seed, 0.2);
+        campaign.visit_noise = 0.1;
+        for ranks in [2, 4, 8, 16, 32] {
+            for power in 0..10 {
+                let mut times = vec![(Candidate::Builtin, 10.0)];
+                times.extend(names.iter().map(|name| (mockup(name), 10.0)));
+                times.push((mockup("pad:1MiB"), 10.0));
+                campaign.time(cell(Collective::Bcast, ranks, 1 << power), &times);
+            }
+        }
+        let checked = check(&campaign.observations(), &terms(&placement)).expect("has mock-ups");
+        assert_eq!(checked.cells.len(), 50);
+        checks_wrong += u32::from(!checked.violations().is_empty());
+    }
+    // Where nothing is violated, the share of wrong ones is that of checks that claim any: 5 % and three sigmas of it.
+    assert!(checks_wrong <= 3, "{checks_wrong} of {checks}");
+}
+
+#[test]
+fn rules_are_those_of_the_same_run_without_mockups() {
+    let run = |with: bool| {
+        let mut campaign = Campaign::new(7, 0.0);
+        for power in 0..8 {
+            let mut times = vec![(Candidate::Builtin, 10.0), (plain(6), 8.0)];
+            if with {
+                times.push((mockup("mockup:scatter+allgather"), 2.0));
+                times.push((mockup("split:4"), 3.0));
+            }
+            campaign.time(cell(Collective::Bcast, 8, 1 << power), &times);
+        }
+        if with {
+            campaign.end(cell(Collective::Bcast, 8, 1), mockup("pad:2B"), "disqualified: wrong result");
+        }
+        campaign.observations()
+    };
+    let find = |with| analyze(&run(with), Release::V5_0, Criteria::default(), "test").expect("has timings");
+    let (with, without) = (find(true), find(false));
+    assert_eq!(with, without);
+    assert!(!with.table.is_empty(), "there is something to keep apart");
+}
+
+#[test]
+fn a_cure_is_a_rule_where_one_comes_near_enough() {
+    let placement = Placement::default();
+    let cured_by = |tuned: f64, id: u32| {
+        let mut campaign = Campaign::new(3, 0.0);
+        let times = [(Candidate::Builtin, 20.0), (plain(id), tuned), (mockup("mockup:scatter+allgather"), 10.0)];
+        campaign.time(cell(Collective::Bcast, 8, 1 << 20), &times);
+        let checked = check(&campaign.observations(), &terms(&placement)).expect("has mock-ups");
+        checked.cells[0].violation.clone().expect("twice as slow").cure
+    };
+    assert!(matches!(cured_by(10.4, 6), Cure::Rule { choice, .. } if choice.algorithm == 6));
+    assert_eq!(cured_by(12.0, 6), Cure::Nothing);
+    let mut campaign = planted(1, 1, 0.5);
+    assert!(matches!(
+        check(&campaign.observations(), &terms(&placement)).expect("has mock-ups").cells[0].violation,
+        Some(ref violation) if violation.cure == Cure::Unmeasured
+    ));
+    campaign.time(cell(Collective::Scatter, 8, 4), &[(Candidate::Builtin, 1.0), (plain(1), 1.0)]);
+    let checked = check(&campaign.observations(), &terms(&placement)).expect("has mock-ups");
+    assert_eq!(checked.cells.len(), 1, "what has no mock-up is no part of it");
+}
+
+#[test]
+fn changes_are_what_came_went_or_left_its_interval() {
+    let placement = Placement::default();
+    let of = |severity: f64, seed| {
+        check(&planted(seed, 1, severity).observations(), &terms(&placement)).expect("has mock-ups")
+    };
+    let (none, half, again, double) = (of(-0.1, 1), of(0.5, 2), of(0.5, 3), of(1.0, 4));
+    let how = |before, now| changes(before, now).first().map(|changed| changed.how);
+    assert_eq!(how(&none, &half), Some(Change::New));
+    assert_eq!(how(&half, &none), Some(Change::Gone));
+    assert_eq!(how(&half, &again), None);
+    assert_eq!(how(&half, &double), Some(Change::Worse));
+    assert_eq!(how(&double, &half), Some(Change::Better));
+}
+
+#[test]
+fn what_cannot_be_judged_is_said() {
+    let placement = Placement::default();
+    let mut campaign = Campaign::new(1, 0.0);
+    campaign.time(cell(Collective::Bcast, 8, 4), &[(Candidate::Builtin, 10.0), (plain(6), 8.0)]);
+    assert!(matches!(check(&campaign.observations(), &terms(&placement)), Err(TunerError::NoMockups)));
+    let mut campaign = Campaign::new(1, 0.0);
+    campaign.time(cell(Collective::Bcast, 8, 4), &[(mockup("split:2"), 10.0)]);
+    assert!(matches!(check(&campaign.observations(), &terms(&placement)), Err(TunerError::NoBuiltin)));
+}
