@@ -96,7 +96,7 @@ mod tests {
     fn the_common_clock_is_spoken_of_where_there_is_one() {
         let text = of_clock(&[harness(SyncMethod::Barrier)]);
         assert_eq!(text.len(), 1);
-        assert!(text[0].contains("a turn costs 80.00ns beside call"), "{text:?}");
+        assert!(text[0].contains("each timed call costs 80.00ns beside the call"), "{text:?}");
         let check = ClockFact::Check(ClockCheck {
             at: Seconds(1.0),
             error: Seconds(3e-6),

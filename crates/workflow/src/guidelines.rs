@@ -69,7 +69,7 @@ pub fn of_input(
         let (source, run) = Source::of_run(input, session)?;
         (source, Some(run))
     } else {
-        (Source::of_table(input, release, session)?, None)
+        (Source::of_table(input, collrules_import::Options::of(release), session)?, None)
     };
     Ok((run, judge(&source, judging)?))
 }

@@ -52,7 +52,7 @@ fn precise_cells_end_and_beaten_candidates_are_dropped() {
         assert_eq!(cell[1], schedule.min_rounds);
         assert_eq!(cell[2], schedule.rounds_per_visit, "nine times the best is dropped after one visit");
     }
-    assert!(why.contains("as precise as asked for"), "{why}");
+    assert!(why.contains("every cell is precise enough"), "{why}");
 }
 
 #[test]
