@@ -1,9 +1,10 @@
 //! The collectives that `coll/tuned` has algorithms for.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use crate::names;
 
 /// A collective operation with tuned algorithms, by its id in Open MPI's `COLLTYPE` enumeration, which is the
 /// same in every release from 4.0 on (`ompi/mca/coll/base/coll_base_functions.h`).
@@ -49,25 +50,25 @@ pub struct UnknownCollective {
     pub name: String,
 }
 
-impl Collective {
-    /// All tunable collectives, by id.
-    pub const ALL: [Self; 14] = [
-        Self::Allgather,
-        Self::Allgatherv,
-        Self::Allreduce,
-        Self::Alltoall,
-        Self::Alltoallv,
-        Self::Barrier,
-        Self::Bcast,
-        Self::Exscan,
-        Self::Gather,
-        Self::Reduce,
-        Self::ReduceScatter,
-        Self::ReduceScatterBlock,
-        Self::Scan,
-        Self::Scatter,
-    ];
+// The names in MCA parameters (`coll_tuned_NAME_algorithm`) and in JSON rules files.
+names!(Collective {
+    Allgather "allgather",
+    Allgatherv "allgatherv",
+    Allreduce "allreduce",
+    Alltoall "alltoall",
+    Alltoallv "alltoallv",
+    Barrier "barrier",
+    Bcast "bcast",
+    Exscan "exscan",
+    Gather "gather",
+    Reduce "reduce",
+    ReduceScatter "reduce_scatter",
+    ReduceScatterBlock "reduce_scatter_block",
+    Scan "scan",
+    Scatter "scatter",
+});
 
+impl Collective {
     /// How many ids Open MPI knows (`COLLCOUNT`); ids without tuned algorithms are legal in a rules file.
     pub const ID_COUNT: u32 = 22;
 
@@ -79,26 +80,6 @@ impl Collective {
     /// The collective with this id, if it is a tunable one.
     pub fn from_id(id: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|collective| collective.id() == id)
-    }
-
-    /// The name in MCA parameters (`coll_tuned_NAME_algorithm`) and in JSON rules files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Allgather => "allgather",
-            Self::Allgatherv => "allgatherv",
-            Self::Allreduce => "allreduce",
-            Self::Alltoall => "alltoall",
-            Self::Alltoallv => "alltoallv",
-            Self::Barrier => "barrier",
-            Self::Bcast => "bcast",
-            Self::Exscan => "exscan",
-            Self::Gather => "gather",
-            Self::Reduce => "reduce",
-            Self::ReduceScatter => "reduce_scatter",
-            Self::ReduceScatterBlock => "reduce_scatter_block",
-            Self::Scan => "scan",
-            Self::Scatter => "scatter",
-        }
     }
 
     /// Whether calls carry a message size at all.
@@ -155,12 +136,6 @@ pub(crate) fn id_by_name(name: &[u8]) -> Option<u32> {
         (0..Collective::ID_COUNT).find(|id| json_name(*id).as_bytes() == begun)
     };
     exact.or_else(open)
-}
-
-impl fmt::Display for Collective {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
 }
 
 impl FromStr for Collective {

@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn counts_add_up() {
         let said = sentences(&validation(Outcome::Slower, 0.5)).join(" ");
-        assert!(said.contains("1 cell was compared, 0 that were measured for tuning and 1 between these."), "{said}");
+        assert!(said.contains("1 cell was compared."), "{said}");
         assert!(said.contains("With the file 0 cells are faster, 0 are the same, 1 is slower (100 %)."), "{said}");
         assert!(said.contains("0.50x (0.45 to 0.55)"), "{said}");
     }
