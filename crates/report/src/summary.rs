@@ -262,6 +262,6 @@ mod tests {
         let all = found.cells.iter().map(|cell| (cell.cell, Candidate::Builtin)).collect();
         found.doubted = all;
         assert_eq!(stretches(&found)[0].gain, None);
-        assert!(sentences(&found)[0].starts_with("scatter: nothing can be said. 3 cells"), "{found:?}");
+        assert!(sentences(&found)[0].starts_with("scatter: no gain can be reported. 3 cells"), "{found:?}");
     }
 }
