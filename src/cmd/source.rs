@@ -1,6 +1,5 @@
 //! What the commands on rules files share.
 
-use std::io::Read;
 use std::path::Path;
 
 use collrules_rules::Behaviour;
@@ -17,9 +16,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     if path != Path::new(STDIN) {
         return Ok(verify::read(path)?);
     }
-    let mut source = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut source).map_err(|cause| Failure::open(path, cause))?;
-    Ok(source)
+    verify::read_from(std::io::stdin().lock()).map_err(|cause| Failure::open(path, cause))
 }
 
 /// What a file is called in messages: its path, without what a terminal would obey.

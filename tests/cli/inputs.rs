@@ -192,3 +192,13 @@ fn a_difference_of_many_ranges_is_cut_and_said() {
     session.write("b.conf", rules(1));
     session.run("diff a.conf b.conf --release 4.1").exits(1).says("and 500 more ranges, which --json lists");
 }
+
+#[test]
+fn files_that_are_too_long_for_rules_are_refused() {
+    let mut session = Session::new();
+    // Holes take no space, and the time of a check would be minutes.
+    fs::File::create(session.path("huge.conf")).unwrap().set_len(1 << 30).unwrap();
+    for command in ["check huge.conf", "explain huge.conf", "convert huge.conf --to v2", "diff huge.conf huge.conf"] {
+        session.run(command).exits(3).complains("it has more than 64 MiB, which no rules file needs");
+    }
+}

@@ -2,6 +2,8 @@
 
 mod reasons;
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use collrules_record::options::System;
@@ -130,9 +132,23 @@ pub fn file(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(rundir::RULES) } else { path.to_owned() }
 }
 
+/// The longest rules file that is read: some six million rules.
+const MOST_BYTES: u64 = 64 << 20;
+
 /// A rules file, whatever it holds.
 pub fn read(path: &Path) -> Result<Vec<u8>, WorkflowError> {
-    std::fs::read(file(path)).map_err(|cause| WorkflowError::open(path, cause))
+    File::open(file(path)).and_then(read_from).map_err(|cause| WorkflowError::open(path, cause))
+}
+
+/// The same from what is open already.
+pub fn read_from(source: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        let why = format!("it has more than {} MiB, which no rules file needs", MOST_BYTES >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    Ok(bytes)
 }
 
 /// The settings that a file needs beside the two that switch it on, if the run directory around it knows of any.
