@@ -58,7 +58,7 @@ pub(crate) struct Bench {
     /// mockup:CALLS, split:PIECES or pad:SIZE other calls that do the same
     #[arg(long, value_name = "CANDIDATE", default_value = "builtin")]
     pub(crate) candidate: Candidate,
-    /// Rules file to put in force
+    /// Rules file to put in force; a run stands for its whole tuning, HAN's file and settings included
     #[arg(long, value_name = "FILE", conflicts_with = "candidate")]
     pub(crate) rules: Option<PathBuf>,
     #[command(flatten)]

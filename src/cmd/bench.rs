@@ -8,10 +8,10 @@ use collrules_record::cell::type_size;
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Component};
 use collrules_report::osu::{Look, Table};
-use collrules_runner::RunnerError;
-use collrules_runner::grid;
-
+use collrules_runner::{Backend, RunnerError, grid};
+use collrules_workflow::publish::Published;
 use collrules_workflow::start::{self, Started};
+use collrules_workflow::verify;
 
 use crate::args::Bench;
 use crate::exit::Exit;
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
         return Err(Failure::usage("--iterations has to be at least 1: 0 timed calls give no time".to_owned()));
     }
     let rules = args.rules.as_deref().map(resolve).transpose()?;
-    let (backend, rivals) = match args.candidate {
+    let (mut backend, rivals) = match args.candidate {
         // What programs get needs no looking into.
         Candidate::Builtin => (start::launching(&args.launch.real(), &interrupt::flag())?, Vec::new()),
         _ => {
@@ -32,6 +32,10 @@ pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
             (backend, Component::RIVALS.into_iter().filter(there).collect())
         }
     };
+    if let Some(run) = args.rules.as_deref().filter(|path| path.is_dir()) {
+        // All of the run's tuning: HAN's file and settings too.
+        backend.pin(&Published::open(run)?.tuning().by_name());
+    }
     let benchmark = benchmark(args, rivals);
     if benchmark.lengths.is_empty() {
         let size = type_size(args.collective);
@@ -54,9 +58,9 @@ pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
     if right { Ok(Exit::Done) } else { Ok(Exit::Problems) }
 }
 
-/// Every rank opens the file, from wherever it was started.
+/// Every rank opens the file, from wherever it was started. A run stands for its own.
 fn resolve(path: &Path) -> Result<std::path::PathBuf, Failure> {
-    path.canonicalize().map_err(|cause| Failure::open(path, cause))
+    verify::file(path).canonicalize().map_err(|cause| Failure::open(path, cause))
 }
 
 fn benchmark(args: &Bench, without: Vec<Component>) -> Benchmark {

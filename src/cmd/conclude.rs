@@ -24,13 +24,19 @@ fn text(published: &Published) -> Vec<String> {
         lines.extend(findings.remarks.iter().flat_map(|remark| wrapped(&plain::line(remark), "  - ", "    ")));
     }
     lines.extend([String::new(), heading(&format!("Files in {}:", plain::line(&run.path().display().to_string())))]);
-    for (name, what) in [
-        (rundir::RULES, "the rules file"),
+    let halves = match findings.handover.is_empty() {
+        true => vec![(rundir::RULES, "the rules file")],
+        false => vec![
+            (rundir::HAN, "HAN's rules file: what it hands over to coll/tuned"),
+            (rundir::RULES, "the rules file of coll/tuned"),
+        ],
+    };
+    for (name, what) in halves.into_iter().chain([
         (rundir::MCA_PARAMS, "settings, for one user or for everybody"),
         (rundir::PAGE, "every cell with plots, and where the numbers come from"),
         (rundir::REPORT, "the same as text"),
         (rundir::TREE_TEXT, "the rules as a tree, with the evidence"),
-    ] {
+    ]) {
         lines.extend(wrapped(what, &format!("  {name:<16}  "), &" ".repeat(20)));
     }
     if switch_on.is_empty() {

@@ -71,6 +71,13 @@ fn sentences(verified: &Verified) -> Vec<String> {
             ));
         }
     }
+    if let Some(proof) = verified.proof.as_ref().filter(|proof| proof.asked > 0) {
+        sentences.push(format!(
+            "HAN's rules file beside it is obeyed as well: {} calls, on both sides of its boundaries, were served by the \
+             component that it means.",
+            proof.asked,
+        ));
+    }
     if let Some(messages) = &verified.messages {
         sentences.push(of_messages(messages));
     }
@@ -94,7 +101,7 @@ fn as_json_value(verified: &Verified) -> serde_json::Value {
         "reasons": verified.reasons,
         "notes": verified.notes,
         "settings": verified.pins,
-        "calls": verified.proof.as_ref().map(|proof| json!({ "probed": proof.probed, "used": proof.used })),
+        "calls": verified.proof.as_ref().map(|proof| json!({ "probed": proof.probed, "asked": proof.asked, "used": proof.used })),
         "messages": verified.messages.as_ref().map(|messages| json!({
             "shown": messages.shown,
             "alike": messages.alike,

@@ -235,6 +235,7 @@ fn a_validation_is_shown_before_and_after_the_repair() {
                 tuned: place % 5 > 0,
                 served: cell.served,
                 control: cell.served.is_builtin(),
+                handed: false,
                 without: estimate(1e-5 * speedup),
                 with: estimate(1e-5),
                 speedup: estimate(speedup),

@@ -151,6 +151,36 @@ fn han_is_found_where_it_serves() {
     });
 }
 
+/// From 5.0 on HAN serves four hosts of two slots. A pipeline keeps all links busy where HAN does not segment at all, and a
+/// message of a few bytes is no matter of segments: what is handed over is proven, verified, and named when it is missing.
+#[test]
+#[ignore = "part of `make test-all`"]
+fn what_han_hands_over_is_proven_and_verified() {
+    if !is_possible() {
+        return;
+    }
+    alone_under_each_release(|mpi| {
+        if mpi.is_before(5) {
+            return;
+        }
+        let scratch = tempfile::tempdir().unwrap();
+        let out = scratch.path().join("run");
+        let hosts = "--hosts 4 --slots 2 --bandwidth 40mbit";
+        let arguments = "tune --ops bcast --np 8 --sizes 64K,256K --budget 90s --no-validate --out";
+        let ran = on_hosts(mpi, hosts, arguments, &out).exits(0);
+        ran.says("HAN's rules file hands");
+        ran.says("accepts HAN's rules file");
+        let text = fs::read_to_string(out.join("han.conf")).unwrap();
+        assert!(text.contains("tuned") && text.contains("1 1  # fewer than 8 ranks\n  0 han"), "{text}");
+        let settings = fs::read_to_string(out.join("mca-params.conf")).unwrap();
+        assert!(settings.contains("coll_han_dynamic_rules_filename = "), "{settings}");
+        let ran = on_hosts(mpi, hosts, "verify --np 8", &out).exits(0);
+        ran.says("HAN's rules file beside it is obeyed as well");
+        fs::remove_file(out.join("han.conf")).unwrap();
+        on_hosts(mpi, hosts, "verify --np 8", &out).exits(3).complains("han.conf");
+    });
+}
+
 /// The setting that hands a collective to `tuned` where `han` would serve it: with it a rules file is obeyed, without
 /// it is not, and that is noticed.
 #[test]

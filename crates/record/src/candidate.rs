@@ -52,6 +52,11 @@ impl Candidate {
         }
     }
 
+    /// What a rule table says where this serves. What no rule gives is never served by one: there the builtin's stands.
+    pub fn served(self) -> Choice {
+        self.choice().unwrap_or(Choice::BUILTIN)
+    }
+
     /// Whether it is calls of other collectives, or other calls of the same.
     pub fn is_mockup(self) -> bool {
         matches!(self, Self::Mockup(_))

@@ -9,6 +9,7 @@ use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::estimate::Estimate;
 use crate::format::FormatVersion;
+use crate::handover::Handover;
 use crate::placement::Placement;
 use crate::tree::Tree;
 use crate::units::{Bytes, Ranks, Seconds};
@@ -38,6 +39,9 @@ pub struct Findings {
     pub crossovers: Vec<Crossover>,
     /// The rules that follow.
     pub table: RuleTable,
+    /// What HAN's rules file hands over to coll/tuned. Since format 1.2.
+    #[serde(default, skip_serializing_if = "Handover::is_empty")]
+    pub handover: Handover,
     /// The same with the evidence for each of them. Findings of format 1.0 have none.
     #[serde(default)]
     pub tree: Tree,
@@ -191,12 +195,18 @@ impl Findings {
             cells: Vec::new(),
             crossovers: Vec::new(),
             table: RuleTable::new(),
+            handover: Handover::default(),
             tree: Tree::default(),
             placement: Placement::default(),
             pins: BTreeMap::new(),
             doubted: BTreeSet::new(),
             remarks: Vec::new(),
         }
+    }
+
+    /// Whether the tuning is empty: no rules of coll/tuned, none of HAN, no settings.
+    pub fn changes_nothing(&self) -> bool {
+        self.table.is_empty() && self.handover.is_empty() && self.pins.is_empty()
     }
 
     /// Whether the gain in a cell rests on times that can hardly be true.

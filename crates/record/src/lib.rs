@@ -11,6 +11,7 @@
 //! | [`cell`] | collective, communicator size, message size |
 //! | [`clock`] | what is known about the clock and the harness of a launch |
 //! | [`survey`] | what was found on the system before measuring |
+//! | [`handover`] | what coll/han hands over to coll/tuned |
 //! | [`placement`] | where the ranks of a communicator are, and which component serves them there |
 //! | [`plan`] | the cells of a campaign and the candidates of each |
 //! | [`policy`] | how verdicts become rules |
@@ -37,6 +38,7 @@ pub mod estimate;
 pub mod findings;
 mod format;
 pub mod guidelines;
+pub mod handover;
 pub mod manifest;
 pub mod mockup;
 pub mod options;
@@ -57,6 +59,7 @@ pub use candidate_name::CandidateName;
 pub use cell::Cell;
 pub use component::Component;
 pub use estimate::Estimate;
+pub use handover::Handover;
 pub use manifest::Manifest;
 pub use mockup::Mockup;
 pub use placement::{Layout, Nodes, Placement, Serving};

@@ -20,9 +20,9 @@ use crate::units::{Bytes, Ranks, Seconds};
 #[serde(rename_all = "snake_case")]
 pub enum Request {
     /// To measure and tune.
-    Tune(Tuning),
+    Tune(Box<Tuning>),
     /// To compare a rules file with the builtin.
-    Validate(Validating),
+    Validate(Box<Validating>),
 }
 
 /// What `tune` and `measure` shall do.

@@ -124,6 +124,9 @@ pub struct ValidatedCell {
     /// Since format 1.1.
     #[serde(default)]
     pub control: bool,
+    /// Whether HAN's rules file hands it over to coll/tuned. Since format 1.1.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub handed: bool,
     /// Seconds without the file.
     pub without: Estimate,
     /// Seconds with the file.
@@ -177,6 +180,13 @@ impl Validation {
     }
 }
 
+impl ValidatedCell {
+    /// Whether a rule of coll/tuned or of HAN is for it.
+    pub fn is_ruled(&self) -> bool {
+        self.handed || !self.served.is_builtin()
+    }
+}
+
 impl Round {
     /// The number of cells with this outcome.
     pub fn count(&self, outcome: Outcome) -> usize {
@@ -212,6 +222,7 @@ mod tests {
             tuned: true,
             served: Choice::plain(6),
             control: false,
+            handed: false,
             without: estimate(speedup * 1e-6),
             with: estimate(1e-6),
             speedup: estimate(speedup),
@@ -236,6 +247,8 @@ mod tests {
         assert!(with(vec![slower.clone()], 2, Vec::new()).loses());
         assert!(!with(vec![slower.clone()], 2, vec![slower.cell]).loses(), "it was given back");
         assert!(!with(vec![control.clone()], 2, Vec::new()).loses());
+        let handed = ValidatedCell { handed: true, control: false, ..control.clone() };
+        assert!(with(vec![handed], 2, Vec::new()).loses());
         let old = |settings| {
             let format = FormatVersion { minor: 0, ..FORMAT };
             Validation { format, ..with(vec![control.clone()], settings, Vec::new()) }.completed()

@@ -34,6 +34,11 @@ impl<V> TryFrom<Vec<(u64, V)>> for Steps<V> {
 }
 
 impl<V: Clone + PartialEq> Steps<V> {
+    /// The same steps with other values.
+    pub fn map<W: Clone + PartialEq>(&self, value: impl Fn(&V) -> W) -> Steps<W> {
+        Steps::ascending(self.steps.iter().map(|(start, own)| (*start, value(own))))
+    }
+
     /// The function with one value everywhere.
     pub fn constant(value: V) -> Self {
         Self { steps: vec![(0, value)] }

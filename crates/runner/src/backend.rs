@@ -54,6 +54,12 @@ pub trait Backend {
         Ok(outcomes.into_iter().map(|outcome| vec![outcome; without.len()]).collect())
     }
 
-    /// Adds MCA settings to every launch from now on.
-    fn pin(&mut self, _pins: &BTreeMap<String, String>) {}
+    /// Adds MCA settings to every launch from now on, and says which there were before.
+    fn pin(&mut self, _pins: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        // Where nothing is launched, settings have no effect.
+        BTreeMap::new()
+    }
+
+    /// Replaces all settings that were added.
+    fn set_pins(&mut self, _pins: BTreeMap<String, String>) {}
 }

@@ -9,6 +9,7 @@ use std::fmt;
 use std::hash::Hasher;
 use std::path::Path;
 
+pub use collrules_rules::deploy::{HAN_FILE, RULES_FILE, USE_HAN, USE_RULES};
 use collrules_rules::{Behaviour, Collective};
 use serde::{Deserialize, Serialize};
 
@@ -16,10 +17,6 @@ use serde::{Deserialize, Serialize};
 pub const COMPONENTS: &str = "coll";
 /// The parameter with the priority of `coll/tuned`.
 pub const PRIORITY: &str = "coll_tuned_priority";
-/// The parameter that switches rules on.
-pub const USE_RULES: &str = "coll_tuned_use_dynamic_rules";
-/// The parameter that names the rules file.
-pub const RULES_FILE: &str = "coll_tuned_dynamic_rules_filename";
 
 /// What one rank finds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,14 +29,62 @@ pub struct Circumstances {
     pub components: Option<String>,
     /// The priority of `coll/tuned`; missing where the component was not even opened.
     pub priority: Option<i32>,
-    /// Whether rules are in use; missing where `coll/tuned` was not opened.
+    /// The rules of `coll/tuned`.
+    pub tuned: Reading,
+    /// The rules of `coll/han`.
+    pub han: Reading,
+    /// The algorithms that are forced, by collective.
+    pub forced: BTreeMap<Collective, i32>,
+}
+
+/// What a component would read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Whether its rules are in use; missing where the component was not opened.
     pub use_rules: Option<bool>,
     /// The rules file that is set.
     pub file: Option<String>,
     /// The digest of its content, or why it cannot be read; missing where none is set.
     pub content: Option<Result<u64, String>>,
-    /// The algorithms that are forced, by collective.
-    pub forced: BTreeMap<Collective, i32>,
+}
+
+/// A component that reads rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// `coll/tuned`.
+    Tuned,
+    /// `coll/han`.
+    Han,
+}
+
+impl Reader {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tuned => "coll/tuned",
+            Self::Han => "coll/han",
+        }
+    }
+
+    fn switch(self) -> &'static str {
+        match self {
+            Self::Tuned => USE_RULES,
+            Self::Han => USE_HAN,
+        }
+    }
+
+    fn file(self) -> &'static str {
+        match self {
+            Self::Tuned => RULES_FILE,
+            Self::Han => HAN_FILE,
+        }
+    }
+
+    fn reading(self, rank: &Circumstances) -> &Reading {
+        match self {
+            Self::Tuned => &rank.tuned,
+            Self::Han => &rank.han,
+        }
+    }
 }
 
 /// A number that tells contents apart, the same in all processes of a build.
@@ -52,19 +97,23 @@ pub fn digest(content: &[u8]) -> u64 {
 /// What stands in the way of a rules file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// `coll/tuned` is not among the components.
-    NoTuned {
+    /// The component that reads the rules is not among the components.
+    Absent {
+        /// Which.
+        reader: Reader,
         /// The choice of components, if somebody made one.
         components: Option<String>,
         /// Where.
         on: Ranks,
     },
     /// Rules are switched off.
-    Off(Ranks),
+    Off(Reader, Ranks),
     /// No rules file is set.
-    NoFile(Ranks),
+    NoFile(Reader, Ranks),
     /// Another file is set than the one in question.
     OtherFile {
+        /// Whose file.
+        reader: Reader,
         /// What is set.
         set: String,
         /// Where.
@@ -72,6 +121,8 @@ pub enum Obstacle {
     },
     /// The file is named by a relative path, which is looked up from where each rank happens to work.
     Relative {
+        /// Whose file.
+        reader: Reader,
         /// What is set.
         set: String,
         /// The directories that ranks work in.
@@ -114,9 +165,11 @@ impl Obstacle {
     /// The parameter that has to be set otherwise, if it is one.
     pub fn parameter(&self) -> Option<String> {
         match self {
-            Self::NoTuned { components, .. } => components.as_ref().map(|_| COMPONENTS.to_owned()),
-            Self::Off(_) => Some(USE_RULES.to_owned()),
-            Self::NoFile(_) | Self::OtherFile { .. } | Self::Relative { .. } => Some(RULES_FILE.to_owned()),
+            Self::Absent { components, .. } => components.as_ref().map(|_| COMPONENTS.to_owned()),
+            Self::Off(reader, _) => Some(reader.switch().to_owned()),
+            Self::NoFile(reader, _) | Self::OtherFile { reader, .. } | Self::Relative { reader, .. } => {
+                Some(reader.file().to_owned())
+            }
             Self::Unreadable { .. } | Self::OtherContent { .. } => None,
             Self::Forced { collective, .. } => Some(format!("coll_tuned_{collective}_algorithm")),
         }
@@ -139,26 +192,41 @@ impl fmt::Display for Ranks {
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoTuned { components: Some(components), on } => write!(
+            Self::Absent { reader, components: Some(components), on } => {
+                let (name, word) = (reader.name(), reader.name().trim_start_matches("coll/"));
+                write!(
+                    f,
+                    "{name} is left out {on}: the parameter {COMPONENTS} is `{components}`; take it back, or name {word} \
+                     among the components"
+                )
+            }
+            Self::Absent { reader, components: None, on } => write!(
                 f,
-                "coll/tuned is left out {on}: the parameter {COMPONENTS} is `{components}`; remove it, or name tuned \
-                 among the components"
+                "this Open MPI has no component {} {on}, so that no rules file of it can have an effect",
+                reader.name()
             ),
-            Self::NoTuned { components: None, on } => {
-                write!(f, "this Open MPI has no component coll/tuned {on}, so that no rules file can have an effect")
+            Self::Off(reader, on) => {
+                write!(f, "the rules of {} are switched off {on}; set {} to 1", reader.name(), reader.switch())
             }
-            Self::Off(on) => write!(f, "rules are switched off {on}; set {USE_RULES} to 1"),
-            Self::NoFile(on) => write!(f, "no rules file is set {on}; set {RULES_FILE} to the absolute path of one"),
-            Self::OtherFile { set, on } => {
-                write!(f, "another rules file is set {on}: `{set}`; set {RULES_FILE} to the absolute path of this one")
-            }
-            Self::Relative { set, directories } => {
+            Self::NoFile(reader, on) => write!(
+                f,
+                "no rules file of {} is set {on}; set {} to the absolute path of one",
+                reader.name(),
+                reader.file()
+            ),
+            Self::OtherFile { reader, set, on } => write!(
+                f,
+                "another rules file is set {on}: `{set}`; set {} to the absolute path of this one",
+                reader.file()
+            ),
+            Self::Relative { reader, set, directories } => {
                 let directories: Vec<&str> = directories.iter().take(3).map(String::as_str).collect();
                 write!(
                     f,
                     "`{set}` is a relative path, looked up from wherever a rank works (here {}), and silently ignored \
-                     where it is not found; set {RULES_FILE} to an absolute path",
-                    directories.join(", ")
+                     where it is not found; set {} to an absolute path",
+                    directories.join(", "),
+                    reader.file()
                 )
             }
             Self::Unreadable { file, why, on } => write!(
@@ -180,22 +248,17 @@ impl fmt::Display for Obstacle {
     }
 }
 
-/// What stands in the way of a file with this content and rules for these collectives, under a version of Open MPI.
-pub fn obstacles(
-    found: &[Circumstances],
-    file: &Path,
-    content: &[u8],
-    ruled: &BTreeSet<Collective>,
-    behaviour: &Behaviour,
-) -> Vec<Obstacle> {
-    let on = |affected: &dyn Fn(&Circumstances) -> bool| {
-        let ranks: Vec<usize> = (0..found.len()).filter(|rank| affected(&found[*rank])).collect();
+/// What stands in the way of a component reading this file with this content.
+pub fn obstacles(found: &[Circumstances], reader: Reader, file: &Path, content: &[u8]) -> Vec<Obstacle> {
+    let reading = |rank: &Circumstances| reader.reading(rank).clone();
+    let on = |affected: &dyn Fn(&Reading) -> bool| {
+        let ranks: Vec<usize> = (0..found.len()).filter(|rank| affected(&reading(&found[*rank]))).collect();
         let hosts = ranks.iter().map(|rank| found[*rank].host.clone()).collect();
         (!ranks.is_empty()).then_some(Ranks { all: ranks.len() == found.len(), ranks, hosts })
     };
     // One obstacle for each value that some ranks have.
-    let by_value = |value: &dyn Fn(&Circumstances) -> Option<String>| {
-        let values: BTreeSet<String> = found.iter().filter_map(value).collect();
+    let by_value = |value: &dyn Fn(&Reading) -> Option<String>| {
+        let values: BTreeSet<String> = found.iter().filter_map(|rank| value(&reading(rank))).collect();
         values
             .into_iter()
             .filter_map(|it| Some((on(&|rank| value(rank).as_ref() == Some(&it))?, it)))
@@ -204,34 +267,44 @@ pub fn obstacles(
     let mut obstacles = Vec::new();
     if let Some(on) = on(&|rank| rank.use_rules.is_none()) {
         let components = found.iter().find_map(|rank| rank.components.clone());
-        obstacles.push(Obstacle::NoTuned { components, on });
+        obstacles.push(Obstacle::Absent { reader, components, on });
     }
-    obstacles.extend(on(&|rank| rank.use_rules == Some(false)).map(Obstacle::Off));
-    obstacles.extend(on(&|rank| rank.use_rules.is_some() && rank.file.is_none()).map(Obstacle::NoFile));
+    obstacles.extend(on(&|rank| rank.use_rules == Some(false)).map(|on| Obstacle::Off(reader, on)));
+    let unset = on(&|rank| rank.use_rules.is_some() && rank.file.is_none());
+    obstacles.extend(unset.map(|on| Obstacle::NoFile(reader, on)));
     for (_, set) in by_value(&|rank| rank.file.clone().filter(|file| Path::new(file).is_relative())) {
-        let ranks = found.iter().filter(|rank| rank.file.as_ref() == Some(&set));
-        obstacles.push(Obstacle::Relative { directories: ranks.map(|rank| rank.directory.clone()).collect(), set });
+        let ranks = found.iter().filter(|rank| reading(rank).file.as_ref() == Some(&set));
+        obstacles.push(Obstacle::Relative {
+            reader,
+            directories: ranks.map(|rank| rank.directory.clone()).collect(),
+            set,
+        });
     }
     // Whether a relative name means another file is not the question.
     let is_other = |set: &String| Path::new(set).is_absolute() && !same_file(Path::new(set), file);
-    let other = |rank: &Circumstances| rank.file.clone().filter(is_other);
-    obstacles.extend(by_value(&other).into_iter().map(|(on, set)| Obstacle::OtherFile { set, on }));
-    let name = |rank: &Circumstances| rank.file.clone().unwrap_or_default();
-    let unreadable = |rank: &Circumstances| rank.content.clone()?.err();
+    let other = |rank: &Reading| rank.file.clone().filter(is_other);
+    obstacles.extend(by_value(&other).into_iter().map(|(on, set)| Obstacle::OtherFile { reader, set, on }));
+    let unreadable = |rank: &Reading| rank.content.clone()?.err();
     for (on, why) in by_value(&unreadable) {
-        let file = found.iter().find(|rank| unreadable(rank).as_ref() == Some(&why)).map(name).unwrap_or_default();
+        let mut ranks = found.iter().map(reading).filter(|rank| unreadable(rank).as_ref() == Some(&why));
+        let file = ranks.next().and_then(|rank| rank.file).unwrap_or_default();
         obstacles.push(Obstacle::Unreadable { file, why, on });
     }
     let expected = digest(content);
     let differs =
-        |rank: &Circumstances| other(rank).is_none() && matches!(rank.content, Some(Ok(digest)) if digest != expected);
+        |rank: &Reading| other(rank).is_none() && matches!(rank.content, Some(Ok(digest)) if digest != expected);
     obstacles.extend(on(&differs).map(|on| Obstacle::OtherContent { file: file.to_string_lossy().into_owned(), on }));
-    if behaviour.forced_first {
-        let forced: BTreeMap<Collective, i32> = found.iter().flat_map(|rank| rank.forced.clone()).collect();
-        let forced = forced.into_iter().filter(|(collective, _)| ruled.contains(collective));
-        obstacles.extend(forced.map(|(collective, algorithm)| Obstacle::Forced { collective, algorithm }));
-    }
     obstacles
+}
+
+/// The algorithms that are forced for collectives that have rules, where this version of Open MPI prefers them.
+pub fn forced(found: &[Circumstances], ruled: &BTreeSet<Collective>, behaviour: &Behaviour) -> Vec<Obstacle> {
+    if !behaviour.forced_first {
+        return Vec::new();
+    }
+    let forced: BTreeMap<Collective, i32> = found.iter().flat_map(|rank| rank.forced.clone()).collect();
+    let forced = forced.into_iter().filter(|(collective, _)| ruled.contains(collective));
+    forced.map(|(collective, algorithm)| Obstacle::Forced { collective, algorithm }).collect()
 }
 
 /// Whether two names stand for the same file: the same path, or as far as this host can tell.
@@ -253,9 +326,11 @@ mod tests {
             host: host.to_owned(),
             directory: "/work".to_owned(),
             priority: Some(30),
-            use_rules: Some(true),
-            file: Some("/rules.conf".to_owned()),
-            content: Some(Ok(digest(CONTENT))),
+            tuned: Reading {
+                use_rules: Some(true),
+                file: Some("/rules.conf".to_owned()),
+                content: Some(Ok(digest(CONTENT))),
+            },
             ..Circumstances::default()
         }
     }
@@ -263,8 +338,9 @@ mod tests {
     fn said(found: &[Circumstances], release: Release) -> Vec<String> {
         let ruled = BTreeSet::from([Collective::Bcast]);
         let behaviour = Behaviour::latest(release);
-        let found = obstacles(found, Path::new("/rules.conf"), CONTENT, &ruled, &behaviour);
-        found.iter().map(ToString::to_string).collect()
+        let mut all = obstacles(found, Reader::Tuned, Path::new("/rules.conf"), CONTENT);
+        all.extend(forced(found, &ruled, &behaviour));
+        all.iter().map(ToString::to_string).collect()
     }
 
     /// The one obstacle of two ranks, of which the second one differs.
@@ -283,15 +359,15 @@ mod tests {
 
     #[test]
     fn each_obstacle_is_named_with_its_place() {
-        let off = of_second(|rank| rank.use_rules = Some(false));
-        assert!(off.starts_with("rules are switched off on rank 1 (b); set coll_tuned_use"), "{off}");
-        let none = of_second(|rank| (rank.file, rank.content) = (None, None));
-        assert!(none.starts_with("no rules file is set on rank 1 (b)"), "{none}");
-        let other = of_second(|rank| rank.file = Some("/other".to_owned()));
+        let off = of_second(|rank| rank.tuned.use_rules = Some(false));
+        assert!(off.starts_with("the rules of coll/tuned are switched off on rank 1 (b); set coll_tuned_use"), "{off}");
+        let none = of_second(|rank| (rank.tuned.file, rank.tuned.content) = (None, None));
+        assert!(none.starts_with("no rules file of coll/tuned is set on rank 1 (b)"), "{none}");
+        let other = of_second(|rank| rank.tuned.file = Some("/other".to_owned()));
         assert!(other.contains("on rank 1 (b): `/other`"), "{other}");
-        let missing = of_second(|rank| rank.content = Some(Err("No such file".to_owned())));
+        let missing = of_second(|rank| rank.tuned.content = Some(Err("No such file".to_owned())));
         assert!(missing.starts_with("`/rules.conf` cannot be read on rank 1 (b) (No such file)"), "{missing}");
-        let content = of_second(|rank| rank.content = Some(Ok(1)));
+        let content = of_second(|rank| rank.tuned.content = Some(Ok(1)));
         assert!(content.starts_with("`/rules.conf` has another content on rank 1 (b)"), "{content}");
     }
 
@@ -300,9 +376,7 @@ mod tests {
         let without = |rank: Circumstances| Circumstances {
             components: Some("^tuned".to_owned()),
             priority: None,
-            use_rules: None,
-            file: None,
-            content: None,
+            tuned: Reading::default(),
             ..rank
         };
         let said = said(&[without(rank("a")), without(rank("b"))], Release::V5_0);
@@ -310,9 +384,33 @@ mod tests {
         assert!(said[0].starts_with("coll/tuned is left out on all ranks: the parameter coll is `^tuned`"), "{said:?}");
     }
 
+    /// HAN's half of a tuning has its own file, and its own reasons.
+    #[test]
+    fn what_han_reads_is_looked_at_in_the_same_way() {
+        let said = |rank: &Circumstances| {
+            let found = obstacles(std::slice::from_ref(rank), Reader::Han, Path::new("/han.conf"), CONTENT);
+            found.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let mut one = rank("a");
+        one.han =
+            Reading { use_rules: Some(true), file: Some("/han.conf".to_owned()), content: Some(Ok(digest(CONTENT))) };
+        assert_eq!(said(&one), [""; 0]);
+        one.han.use_rules = Some(false);
+        one.han.content = Some(Err("No such file".to_owned()));
+        let both = said(&one);
+        assert!(both[0].contains("coll/han are switched off on all ranks; set coll_han_use_dynamic_file_rules to 1"));
+        assert!(both[1].starts_with("`/han.conf` cannot be read"), "{both:?}");
+        one.han = Reading::default();
+        one.components = Some("^han".to_owned());
+        assert!(said(&one)[0].starts_with("coll/han is left out on all ranks: the parameter coll is `^han`"));
+    }
+
     #[test]
     fn a_relative_path_is_an_obstacle_even_where_it_is_found() {
-        let relative = |rank: Circumstances| Circumstances { file: Some("rules.conf".to_owned()), ..rank };
+        let relative = |mut rank: Circumstances| {
+            rank.tuned.file = Some("rules.conf".to_owned());
+            rank
+        };
         let said = said(&[relative(rank("a")), relative(rank("b"))], Release::V5_0);
         assert!(
             said[0].starts_with("`rules.conf` is a relative path, looked up from wherever a rank works (here /work)")
@@ -321,9 +419,9 @@ mod tests {
 
     #[test]
     fn forced_algorithms_are_in_the_way_of_their_own_rules_where_they_win() {
-        let mut forced = rank("a");
-        forced.forced = BTreeMap::from([(Collective::Bcast, 1), (Collective::Gather, 2)]);
-        let found = [forced];
+        let mut first = rank("a");
+        first.forced = BTreeMap::from([(Collective::Bcast, 1), (Collective::Gather, 2)]);
+        let found = [first];
         assert_eq!(said(&found, Release::V4_1), [""; 0]);
         let said = said(&found, Release::V5_0);
         assert_eq!(said.len(), 1, "gather has no rules: {said:?}");

@@ -4,10 +4,13 @@
 //! call ([`collrules_rules::probe`]). So a copy of the file, in its own format, is loaded in which the choices alternate
 //! between failing and the builtin, with all boundaries where they are, and calls are made in every measured cell and on
 //! both sides of every boundary: they fail exactly where they should only if the file was accepted and its boundaries
-//! are read as they were meant. One launch does it, or two where collectives call each other. Another launch
-//! loads the file itself, and makes the measured calls with checked data.
+//! are read as they were meant. One launch does it, or two where collectives call each other. Where HAN has a rules file
+//! too, it is out of the way meanwhile, and launches with that file show who serves. The last launch loads the files
+//! themselves, and makes the measured calls with checked data.
 
-use std::collections::BTreeSet;
+mod handed;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
@@ -28,6 +31,11 @@ use crate::grid::{DEFAULT_MEMORY, obstacle};
 use crate::scratch;
 use crate::wire::{Call, CallEnd};
 
+pub use handed::HanFile;
+
+/// A priority at which HAN leaves all communicators to others.
+const WITHOUT_HAN: (&str, &str) = ("coll_han_priority", "0");
+
 /// Calls on both sides of a boundary are made up to this size of message: the root of a scatter holds as much per rank.
 const MAX_PROBED: Bytes = Bytes(64 << 20);
 
@@ -38,7 +46,9 @@ pub struct Proof {
     pub cells: usize,
     /// Calls made under the copy with alternating choices.
     pub probed: usize,
-    /// Calls made under the file itself.
+    /// Calls of which was shown which component serves them, by HAN's rules file.
+    pub asked: usize,
+    /// Calls made under the files themselves.
     pub used: usize,
     /// Collectives with rules that no probe can show: in JSON no rule makes their calls fail, at least not on the
     /// communicators that this job has.
@@ -63,6 +73,15 @@ pub enum Fault {
         /// How it ended.
         outcome: CallEnd,
     },
+    /// A call was not served by the component that HAN's file means.
+    OtherComponent {
+        /// The call.
+        call: Call,
+        /// How it ended.
+        outcome: CallEnd,
+        /// Whether the file hands it over to coll/tuned; else HAN shall serve it.
+        handed: bool,
+    },
     /// A call failed or had a wrong result under the file itself.
     Unusable {
         /// The call.
@@ -84,22 +103,38 @@ impl fmt::Display for Fault {
             Self::WrongRule { call, outcome } => {
                 write!(f, "{} was not served by the rule meant for it ({outcome:?})", call.cell())
             }
+            Self::OtherComponent { call, outcome, handed } => {
+                let meant =
+                    if *handed { "was not handed over to coll/tuned by" } else { "did not stay with HAN under" };
+                write!(f, "{} {meant} HAN's rules file ({outcome:?})", call.cell())
+            }
             Self::Unusable { call, outcome } => write!(f, "{} does not work under the file ({outcome:?})", call.cell()),
         }
     }
 }
 
-/// Shows that a rules file, made from `table`, is obeyed in `cells`. Its copy lies in `scratch` for the moment, which all
+/// The files of a tuning, and what they were made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Files<'a> {
+    /// The rules file of coll/tuned.
+    pub rules: &'a Path,
+    /// What it was made from.
+    pub table: &'a RuleTable,
+    /// HAN's rules file, if there is one.
+    pub han: Option<HanFile<'a>>,
+}
+
+/// Shows that the files of a tuning are obeyed in `cells`. Copies lie in `scratch` for the moment, which all
 /// nodes have to see.
 pub fn prove(
     backend: &mut dyn Backend,
-    rules: &Path,
+    files: Files<'_>,
     scratch: &Path,
-    table: &RuleTable,
     release: Release,
     cells: &[Cell],
 ) -> Result<Proof, RunnerError> {
-    let rules = std::path::absolute(rules)?;
+    let Files { table, han, .. } = files;
+    let rules = std::path::absolute(files.rules)?;
     let text = std::fs::read(&rules).map_err(|cause| RunnerError::Rules { path: rules.clone(), cause })?;
     let mut proof = Proof::default();
     let mut format = TargetFormat::Classic;
@@ -109,11 +144,15 @@ pub fn prove(
         Load::Rejected(rejection) => proof.faults.push(Fault::Misread(rejection.to_string())),
         Load::Crashes(crash) => proof.faults.push(Fault::Misread(crash.to_string())),
     }
-    if table.is_empty() || !proof.faults.is_empty() {
+    if let Some(han) = han {
+        proof.faults.extend(han.misread(release)?);
+    }
+    if (table.is_empty() && han.is_none()) || !proof.faults.is_empty() {
         return Ok(proof);
     }
-    let shown = probe(backend, scratch, &Probed { table, format, release, cells }, &mut proof)
-        .and_then(|()| if proof.faults.is_empty() { apply(backend, &rules, cells, &mut proof) } else { Ok(()) });
+    let before = backend.pin(&BTreeMap::new());
+    let shown = show(backend, &rules, scratch, (&Probed { table, format, release, cells }, han), &mut proof);
+    backend.set_pins(before);
     match shown {
         // A job that breaks down in its calls under a rules file is a finding about the file. One that never began, or
         // that somebody ended, says nothing about it.
@@ -125,7 +164,31 @@ pub fn prove(
     }
 }
 
-/// Makes the measured calls under the file itself.
+/// Shows one half of the tuning after the other, and then tries both together.
+fn show(
+    backend: &mut dyn Backend,
+    rules: &Path,
+    scratch: &Path,
+    (probed, han): (&Probed<'_>, Option<HanFile<'_>>),
+    proof: &mut Proof,
+) -> Result<(), RunnerError> {
+    let before = backend.pin(&BTreeMap::new());
+    if han.is_some() {
+        // It would take calls, and crash by failing rules while it sets itself up.
+        backend.pin(&[WITHOUT_HAN].map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+    }
+    if !probed.table.is_empty() {
+        probe(backend, scratch, probed, proof)?;
+    }
+    if let Some(han) = han.filter(|_| proof.faults.is_empty()) {
+        backend.set_pins(before);
+        backend.pin(&han.settings());
+        han.probe(backend, scratch, probed.release, probed.cells, proof)?;
+    }
+    if proof.faults.is_empty() { apply(backend, rules, probed.cells, proof) } else { Ok(()) }
+}
+
+/// Makes the measured calls under the files themselves.
 fn apply(backend: &mut dyn Backend, rules: &Path, cells: &[Cell], proof: &mut Proof) -> Result<(), RunnerError> {
     let calls: Vec<Call> = cells.iter().map(|cell| (*cell).into()).collect();
     let outcomes = backend.probe(rules, &calls)?;
@@ -383,7 +446,8 @@ mod tests {
             })
             .collect();
         let mut backend = Simulation::new(Scenario::Perfect, obeyed_by, 8);
-        prove(&mut backend, &rules, scratch.path(), table, Release::V6_0, &cells).expect("probes")
+        let files = Files { rules: &rules, table, han: None };
+        prove(&mut backend, files, scratch.path(), Release::V6_0, &cells).expect("probes")
     }
 
     #[test]

@@ -16,7 +16,7 @@ use collrules_rules::emit::{self, Notes};
 use collrules_rules::metric::{Metric, metric};
 use collrules_rules::probe::PROBE_ALGORITHM;
 use collrules_rules::steps::Steps;
-use collrules_rules::table::all_builtin;
+use collrules_rules::table::{SizeSteps, all_builtin};
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 
 use crate::backend::Backend;
@@ -54,7 +54,7 @@ pub fn serving(
     // Others than `coll/tuned` call it within a collective only where ranks share one of several nodes.
     let nested = placement.nodes.values().any(|nodes| nodes.are_several() && nodes.share());
     for calls in jobs(cells, release, nested) {
-        let copy = scratch::file(scratch, "probe", &file(&calls, release)?)?;
+        let copy = scratch::file(scratch, "probe", &exactly(&calls, release)?)?;
         let outcomes = backend.serving(copy.path(), &calls, &without)?;
         for (call, outcomes) in calls.iter().zip(outcomes) {
             let Call { collective, ranks, .. } = *call;
@@ -103,27 +103,37 @@ fn cells_before(cells: &[Cell], ranks: Ranks) -> usize {
 }
 
 /// Rules by which exactly these calls fail.
-fn file(calls: &[Call], release: Release) -> Result<String, RunnerError> {
+pub(crate) fn exactly(calls: &[Call], release: Release) -> Result<String, RunnerError> {
     let mut table = RuleTable::new();
     let collectives: BTreeSet<Collective> = calls.iter().map(|call| call.collective).collect();
     for collective in collectives {
-        let mut blocks = all_builtin();
+        let mut by_ranks: BTreeMap<u64, SizeSteps> = BTreeMap::new();
         for call in calls.iter().filter(|call| call.collective == collective) {
             let fails = Choice::plain(PROBE_ALGORITHM);
-            let mut sizes = Steps::constant(Choice::BUILTIN);
+            let sizes = by_ranks.entry(call.ranks.0.into()).or_insert_with(|| Steps::constant(Choice::BUILTIN));
             match metric(release, collective, call.ranks) {
                 Metric::Times(_) => {
                     let bytes = call.cell().lookup_bytes(release);
                     sizes.set(bytes, Some(bytes + 1), fails);
                 }
-                Metric::CountFree | Metric::None => sizes = Steps::constant(fails),
+                Metric::CountFree | Metric::None => *sizes = Steps::constant(fails),
             }
-            let ranks = u64::from(call.ranks.0);
-            blocks.set(ranks, Some(ranks + 1), sizes);
         }
+        let mut blocks = all_builtin();
+        by_ranks.into_iter().for_each(|(ranks, sizes)| blocks.set(ranks, Some(ranks + 1), sizes));
         table.set(collective, blocks);
     }
     emit::classic(&table, &Notes::default(), |_| true).map_err(|error| RunnerError::WorkerFailed(error.to_string()))
+}
+
+/// The collectives of which these settings put other components out of the way.
+pub fn freed(placement: &Placement, pins: &BTreeMap<String, String>) -> BTreeSet<Collective> {
+    let displaced = placement.serving.iter().filter(|serving| !serving.without.is_empty());
+    let free = displaced.filter(|serving| {
+        let needed = self::pins(serving.collective, &serving.without);
+        needed.iter().all(|(name, value)| pins.get(name) == Some(value))
+    });
+    free.map(|serving| serving.collective).collect()
 }
 
 /// The MCA settings by which `coll/tuned` serves a collective that another component would take. `han` can be told so
@@ -159,7 +169,7 @@ mod tests {
         let bytes: BTreeSet<Bytes> =
             jobs[0].iter().filter(|call| call.collective == bcast).map(|call| call.bytes).collect();
         assert_eq!(bytes.len(), 2, "each size of its own");
-        let text = file(&jobs[0], Release::V5_0).expect("a file");
+        let text = exactly(&jobs[0], Release::V5_0).expect("a file");
         assert!(text.contains("10008 99 0 0") && text.contains("10816 99 0 0"), "{text}");
     }
 

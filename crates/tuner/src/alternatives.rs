@@ -2,31 +2,30 @@
 
 use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::tree::Alternative;
-use collrules_rules::RuleTable;
 
-use crate::build::{build, served};
+use crate::build::{Built, build};
 use crate::table::Terms;
 use crate::tree::mean_gain;
 use crate::verdict::{JudgedCell, judged_under};
 
 /// For each assumption that is not made the rules with it, where they differ.
-pub(crate) fn alternatives(cells: &[JudgedCell], table: &RuleTable, terms: &Terms<'_>) -> Vec<Alternative> {
+pub(crate) fn alternatives(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> Vec<Alternative> {
     let missing = Assumption::ALL.into_iter().filter(|assumption| !terms.policy.assumptions.makes(*assumption));
-    missing.filter_map(|assumption| with(assumption, cells, table, terms)).collect()
+    missing.filter_map(|assumption| with(assumption, cells, built, terms)).collect()
 }
 
-fn with(assumption: Assumption, cells: &[JudgedCell], table: &RuleTable, terms: &Terms<'_>) -> Option<Alternative> {
+fn with(assumption: Assumption, cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> Option<Alternative> {
     let assumptions: Assumptions = terms.policy.assumptions.with(assumption);
     let mut terms = *terms;
     terms.policy.assumptions = assumptions;
     let judged = judged_under(cells, terms.release, terms.criteria, assumptions);
-    let other = build(&judged, &terms).table;
-    let differs = |cell: &&JudgedCell| served(&other, terms.release, cell) != served(table, terms.release, cell);
+    let other = build(&judged, &terms);
+    let differs = |cell: &&JudgedCell| other.served(terms.release, cell) != built.served(terms.release, cell);
     let changed = judged.iter().filter(differs).count();
     (changed > 0).then(|| Alternative {
         assumption,
         made: true,
-        rules: other.rules(),
+        rules: other.table.rules(),
         gain: mean_gain(&judged, &other, &terms),
         cells: changed,
     })

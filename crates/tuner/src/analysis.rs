@@ -7,7 +7,7 @@ use collrules_record::{Candidate, Placement, Policy};
 use collrules_rules::{Release, hazard};
 
 use crate::alternatives::{alternatives, sentence};
-use crate::build::{build, served};
+use crate::build::build;
 use crate::error::TunerError;
 use crate::observations::Observations;
 use crate::remarks::{remarks, short_launches};
@@ -38,7 +38,14 @@ pub fn analyze_under(
     policy: Policy,
     source: &str,
 ) -> Result<Findings, TunerError> {
-    let terms = Terms { statistic: observations.statistic(), release, criteria, policy, given_back: &[] };
+    let terms = Terms {
+        statistic: observations.statistic(),
+        release,
+        criteria,
+        policy,
+        given_back: &[],
+        handable: &BTreeSet::new(),
+    };
     analyze_in(observations, &View::default(), &terms, source)
 }
 
@@ -49,7 +56,7 @@ pub(crate) fn analyze_in(
     terms: &Terms<'_>,
     source: &str,
 ) -> Result<Findings, TunerError> {
-    let Terms { statistic, release, criteria, policy, given_back } = *terms;
+    let Terms { statistic, release, criteria, policy, given_back, .. } = *terms;
     check(criteria)?;
     if !(policy.max_regret.is_finite() && policy.max_regret >= 0.0) {
         let wanted = "a share of at least 0, such as 0.03";
@@ -69,18 +76,22 @@ pub(crate) fn analyze_in(
         return Err(TunerError::Hazards(hazards));
     }
     let mut tree = tree(&cells, &built, terms);
-    tree.alternatives = alternatives(&cells, &built.table, terms);
+    tree.alternatives = alternatives(&cells, &built, terms);
     let mut remarks = remarks(&cells, &built, statistic, observations.left_out(), release, criteria);
     remarks.splice(0..0, short);
     remarks.extend(tree.alternatives.iter().map(|other| sentence(other, tree.gain)));
-    let finding = |cell: JudgedCell| CellFinding {
-        served: served(&built.table, release, &cell),
-        cell: cell.cell,
-        points: cell.points.into_iter().map(|point| point.finding).collect(),
-        disqualified: cell.disqualified,
-        verdict: cell.verdict,
-        unruled: Candidate::Builtin,
+    let finding = |cell: JudgedCell| {
+        let served = built.served(release, &cell);
+        CellFinding {
+            served: served.served(),
+            unruled: if matches!(served, Candidate::Component(_)) { served } else { Candidate::Builtin },
+            cell: cell.cell,
+            points: cell.points.into_iter().map(|point| point.finding).collect(),
+            disqualified: cell.disqualified,
+            verdict: cell.verdict,
+        }
     };
+    let cells = cells.into_iter().map(finding).collect();
     Ok(Findings {
         format: FORMAT,
         source: source.to_owned(),
@@ -88,9 +99,10 @@ pub(crate) fn analyze_in(
         statistic,
         release,
         criteria,
-        cells: cells.into_iter().map(finding).collect(),
+        cells,
         crossovers: built.crossovers,
         table: built.table,
+        handover: built.handover,
         tree,
         placement: Placement::default(),
         pins: BTreeMap::new(),

@@ -2,20 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::Cell;
 use collrules_record::findings::Crossover;
+use collrules_record::handover::HandedSteps;
 use collrules_record::policy::Assumptions;
-use collrules_rules::metric::lookup_bytes;
-use collrules_rules::{Choice, Release, RuleTable};
+use collrules_record::{Candidate, Cell, Handover};
+use collrules_rules::metric::{Metric, lookup_bytes, metric};
+use collrules_rules::steps::Steps;
+use collrules_rules::table::RankSteps;
+use collrules_rules::{Collective, Release, RuleTable};
 
 use crate::common::Block;
-use crate::table::{Terms, encodings, optimal};
+use crate::table::{Sizes, Terms, encodings, optimal};
 use crate::verdict::JudgedCell;
 
 /// The rules, and how they came about.
 #[derive(Debug, Default)]
 pub(crate) struct Built {
+    /// Who serves each collective, by communicator size and lookup bytes. What follows are its two halves.
+    serving: BTreeMap<Collective, Steps<Sizes>>,
     pub(crate) table: RuleTable,
+    pub(crate) handover: Handover,
     pub(crate) crossovers: Vec<Crossover>,
     /// Collectives and communicator sizes that keep the builtin although verdicts would replace it, because all
     /// message sizes have to share one choice and none is good enough for all of them.
@@ -31,14 +37,19 @@ pub(crate) struct Built {
 /// Builds the rule table from cells in order of collective, communicator size and message size.
 pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> Built {
     let encodings = encodings(cells, terms);
-    let (table, crossovers) = optimal(&encodings, terms);
+    let (serving, crossovers) = optimal(&encodings, terms);
     let shared: BTreeSet<_> = encodings.iter().filter(|encoding| encoding.shared).map(|it| it.collective).collect();
-    let mut built = Built { table, crossovers, assumptions: terms.policy.assumptions, ..Built::default() };
+    let mut built = Built { crossovers, assumptions: terms.policy.assumptions, ..Built::default() };
+    for (collective, steps) in &serving {
+        built.table.set(*collective, choices(steps));
+        built.handover.set(*collective, handed(*collective, steps, terms));
+    }
+    built.serving = serving;
     let of_block = cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks));
     for block in of_block.filter(|block| shared.contains(&block[0].cell.collective)) {
         let Cell { collective, ranks, .. } = block[0].cell;
-        let builtin = served(&built.table, terms.release, &block[0]).is_builtin();
-        if builtin && block.iter().any(|cell| !cell.choice().is_builtin()) {
+        let builtin = built.served(terms.release, &block[0]) == Candidate::Builtin;
+        if builtin && block.iter().any(|cell| cell.wanted() != Candidate::Builtin) {
             built.overruled.push((collective, ranks));
         }
         if !builtin && block.len() == 1 && collective.has_sizes() {
@@ -50,7 +61,7 @@ pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> Built {
             for cell in *cells {
                 let Cell { collective, ranks, bytes } = cell.cell;
                 let at = lookup_bytes(terms.release, collective, ranks, bytes, 1);
-                let log_regret = encoding.log_regret(block, at, served(&built.table, terms.release, cell));
+                let log_regret = encoding.log_regret(block, at, built.served(terms.release, cell));
                 built.log_regrets.insert(cell.cell, log_regret.unwrap_or(0.0));
             }
         }
@@ -58,8 +69,41 @@ pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> Built {
     built
 }
 
-/// What the table gives for a cell, called with a datatype of one byte.
-pub(crate) fn served(table: &RuleTable, release: Release, cell: &JudgedCell) -> Choice {
-    let Cell { collective, ranks, bytes } = cell.cell;
-    table.lookup(collective, ranks.0.into(), lookup_bytes(release, collective, ranks, bytes, 1))
+/// The rules of `coll/tuned` in what serves a collective.
+fn choices(steps: &Steps<Sizes>) -> RankSteps {
+    steps.map(|sizes| sizes.map(|candidate| candidate.served()))
+}
+
+/// What HAN hands over of it: by the size that callers pass, which HAN looks up, rather than by lookup bytes.
+fn handed(collective: Collective, steps: &Steps<Sizes>, terms: &Terms<'_>) -> HandedSteps {
+    let mut handed = Steps::constant(Steps::constant(false));
+    for (_, ranks) in terms.handable.iter().filter(|(other, _)| *other == collective) {
+        let factor = match metric(terms.release, collective, *ranks) {
+            Metric::Times(factor) => factor.max(1),
+            Metric::CountFree | Metric::None => 1,
+        };
+        let mut own = Steps::constant(false);
+        for (start, end, candidate) in steps.get(ranks.0.into()).iter() {
+            let bytes = |lookup: u64| lookup.div_ceil(factor);
+            own.set(bytes(start), end.map(bytes), *candidate != Candidate::Builtin);
+        }
+        let ranks = u64::from(ranks.0);
+        handed.set(ranks, Some(ranks + 1), own);
+    }
+    handed
+}
+
+impl Built {
+    /// Who serves a cell, called with a datatype of one byte.
+    pub(crate) fn served(&self, release: Release, cell: &JudgedCell) -> Candidate {
+        let Cell { collective, ranks, bytes } = cell.cell;
+        let at = lookup_bytes(release, collective, ranks, bytes, 1);
+        self.serving.get(&collective).map_or(Candidate::Builtin, |steps| *steps.get(ranks.0.into()).get(at))
+    }
+
+    /// Who serves a collective, by communicator size and lookup bytes.
+    pub(crate) fn serving(&self, collective: Collective) -> Steps<Sizes> {
+        let builtin = || Steps::constant(Steps::constant(Candidate::Builtin));
+        self.serving.get(&collective).cloned().unwrap_or_else(builtin)
+    }
 }

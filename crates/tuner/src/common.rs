@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::Ranks;
 use collrules_record::findings::{Criteria, PointFinding, Statistic};
 use collrules_record::policy::Assumptions;
-use collrules_rules::{Choice, Collective, Release};
+use collrules_record::{Candidate, Ranks};
+use collrules_rules::{Collective, Release};
 
 use crate::statistics::{Score, adjust, mean, stratified};
 use crate::verdict::{JudgedCell, JudgedPoint, resolved};
@@ -30,8 +30,8 @@ pub(crate) fn shares_choice(release: Release, collective: Collective, ranks: Ran
     assumptions.one_choice(release, collective, ranks)
 }
 
-/// Choices other than the builtin that may serve all sizes of a block.
-pub(crate) type Convincing = BTreeMap<Block, BTreeSet<Choice>>;
+/// Candidates other than the builtin that may serve all sizes of a block.
+pub(crate) type Convincing = BTreeMap<Block, BTreeSet<Candidate>>;
 
 /// The choices that may serve all sizes, for every block in which sizes have to share one.
 ///
@@ -50,7 +50,7 @@ pub(crate) fn convincing_choices(
     let blocks = cells.chunk_by(|a, b| block(a) == block(b));
     for cells in blocks.filter(|cells| one_choice(release, &cells[0], assumptions)) {
         let single = cells.iter().filter(|_| cells.len() == 1).flat_map(JudgedCell::qualified);
-        convincing.insert(block(&cells[0]), single.filter_map(|finding| finding.candidate.choice()).collect());
+        convincing.insert(block(&cells[0]), single.map(|finding| finding.candidate).collect());
         if cells.len() > 1 {
             rivals.extend(rivals_of(cells, criteria));
         }
@@ -60,7 +60,7 @@ pub(crate) fn convincing_choices(
     for rival in rivals {
         let q_value = rival.p_value.and_then(|_| q_values.next());
         if rival.convinces(q_value, statistic, criteria) {
-            convincing.entry(rival.block).or_default().insert(rival.choice);
+            convincing.entry(rival.block).or_default().insert(rival.candidate);
         }
     }
     convincing
@@ -73,7 +73,7 @@ fn block(cell: &JudgedCell) -> Block {
 /// A candidate that was compared with the builtin in every cell of a block, and in every launch.
 struct Rival {
     block: Block,
-    choice: Choice,
+    candidate: Candidate,
     /// The mean of the log gains, gains that the clock cannot tell counting as none.
     log_gain: f64,
     /// The mean of the log gains in the launch in which it is smallest.
@@ -112,7 +112,7 @@ impl Rival {
         let scores: Option<Vec<Score>> = points.iter().map(|point| point.basis.score).collect();
         Some(Self {
             block,
-            choice: first.finding.candidate.choice()?,
+            candidate: first.finding.candidate,
             log_gain: mean(&log_gains),
             least_launch: launches.values().map(|gains| mean(gains)).min_by(f64::total_cmp)?,
             p_value: scores.map(|scores| stratified(&scores)),

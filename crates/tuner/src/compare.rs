@@ -247,9 +247,13 @@ fn worth(before: Run<'_>, after: Run<'_>, cell: &CellFinding) -> Option<OldRules
         return None;
     }
     let tuned = Candidate::Component(Component::TUNED);
+    // What HAN keeps, rules do not reach; what it hands over, or settings took from it, `tuned` decides where rules say
+    // nothing.
+    let handed = old.handover.hands(cell.cell) || !old.pins.is_empty();
+    let kept = !handed && !new.placement.without(collective, ranks).is_empty();
     let gives = match Candidate::of(choice) {
-        // With the settings that the earlier rules needed, `tuned` decides where they say nothing.
-        Candidate::Builtin if !old.pins.is_empty() && cell.point(tuned).is_some() => tuned,
+        _ if kept => Candidate::Builtin,
+        Candidate::Builtin if handed && cell.point(tuned).is_some() => tuned,
         candidate => candidate,
     };
     let measured = after.manifest.and_then(|manifest| manifest.plan.measured_as(cell.cell, gives)).unwrap_or(gives);

@@ -1,7 +1,11 @@
 //! Rules where another component than `coll/tuned` serves the calls.
 //!
-//! Rules have an effect there only with a setting that puts the other component out of the way for a collective. The
-//! setting acts on every call of that collective, also where the rules say nothing: what happens there is then not what
+//! HAN can be told call by call to hand over to `coll/tuned`, by a rules file of its own: what `coll/tuned` would do with each
+//! choice, and by its own decision (`component:tuned`), are candidates against HAN in every cell, and the rules of both
+//! files are found together.
+//!
+//! Other components have no such file. Rules have an effect there only with a setting that puts the component out of the
+//! way for a collective. The setting acts on every call of that collective, also where the rules say nothing: what happens there is then not what
 //! happened before, but what `coll/tuned` decides by itself, which is measured as the candidate `component:tuned`. So
 //! the rules are made against `component:tuned`, as it is what a missing rule leaves, and then judged as a whole
 //! against what users have today, per collective.
@@ -16,6 +20,7 @@ use collrules_rules::{Choice, Collective, Release};
 
 use crate::analysis::analyze_in;
 use crate::error::TunerError;
+use crate::handed;
 use crate::observations::Observations;
 use crate::table::Terms;
 use crate::view::{Displaced, View};
@@ -33,12 +38,16 @@ pub fn analyze_among(
     given_back: &[GivenBack],
     source: &str,
 ) -> Result<(Findings, BTreeSet<Collective>), TunerError> {
-    let terms = Terms { statistic: observations.statistic(), release, criteria, policy, given_back };
+    let handable: BTreeSet<(Collective, Ranks)> = placement.handable(release).collect();
+    let terms =
+        Terms { statistic: observations.statistic(), release, criteria, policy, given_back, handable: &handable };
     let analyze = |view: &View| analyze_in(observations, view, &terms, source);
-    let others = placement.serving.iter().filter(|serving| !serving.without.is_empty());
+    let others =
+        placement.serving.iter().filter(|serving| !serving.without.is_empty() && !serving.can_hand_over(release));
     let displaced: Displaced = others.map(|serving| ((serving.collective, serving.ranks), serving.by)).collect();
     let mut today = analyze(&View::default())?;
     today.placement = placement.clone();
+    today.remarks.extend(handed::remarks(&today, &handable));
     if displaced.is_empty() {
         return Ok((today, BTreeSet::new()));
     }
@@ -60,6 +69,7 @@ pub fn analyze_among(
     let mut findings = Findings {
         crossovers: combined.crossovers,
         table: combined.table,
+        handover: combined.handover,
         tree: combined.tree,
         remarks: combined.remarks,
         ..today
@@ -90,8 +100,6 @@ struct Judged {
     gains: Vec<f64>,
     /// Cells of which one is not known.
     unknown: usize,
-    /// Cells for which the rules say something.
-    ruled: usize,
     /// Cells in which something of `coll/tuned` was shown to be better than what serves today.
     shown: usize,
     /// The gain that is asked for, such as 0.03.
@@ -108,16 +116,8 @@ fn judge(
     let sizes = displaced.iter().filter(|((other, _), _)| *other == collective);
     let component = sizes.clone().map(|(_, component)| *component).next().unwrap_or(Component::HAN);
     let ranks: BTreeSet<Ranks> = sizes.map(|((_, ranks), _)| *ranks).collect();
-    let mut judged = Judged {
-        collective,
-        component,
-        ranks,
-        gains: Vec::new(),
-        unknown: 0,
-        ruled: 0,
-        shown: 0,
-        min_gain: criteria.min_gain,
-    };
+    let mut judged =
+        Judged { collective, component, ranks, gains: Vec::new(), unknown: 0, shown: 0, min_gain: criteria.min_gain };
     let cells = today.cells.iter().filter(|cell| cell.cell.collective == collective);
     for cell in cells.filter(|cell| judged.ranks.contains(&cell.cell.ranks)).collect::<Vec<_>>() {
         let served = in_cell(tuned, cell).map(|cell| match cell.served {
@@ -129,21 +129,16 @@ fn judge(
             Some(gain) => judged.gains.push(gain.point),
             None => judged.unknown += 1,
         }
-        judged.ruled += usize::from(matches!(served, Some(Candidate::Tuned(_))));
         judged.shown += usize::from(matches!(cell.verdict, Verdict::Replace { .. }));
     }
     judged
 }
 
 impl Judged {
-    /// Whether the rules are worth it: there are some, nothing is unknown, no cell gets slower by more than the gain that is asked for,
+    /// Whether handing over is worth it, with rules or without: nothing is unknown, no cell gets slower by more than the gain that is asked for,
     /// the geometric mean reaches it, and in some cell the gain is shown.
     fn frees(&self) -> bool {
-        self.ruled > 0
-            && self.unknown == 0
-            && self.shown > 0
-            && self.slower() == 0
-            && self.mean() >= 1.0 + self.min_gain
+        self.unknown == 0 && self.shown > 0 && self.slower() == 0 && self.mean() >= 1.0 + self.min_gain
     }
 
     fn slower(&self) -> usize {
@@ -162,7 +157,7 @@ impl Judged {
         let (cells, slower) = (self.gains.len(), self.slower());
         if self.frees() {
             return format!(
-                "{served}; all gains are over that. The settings that switch the rules on let coll/tuned serve \
+                "{served}; all gains are over that. The settings of the tuning let coll/tuned serve \
                  {collective} instead: {:.2}x in geometric mean over these {cells} cells. They act on {collective} in all \
                  communicators that {component} would serve, measured or not; where the rules say nothing, coll/tuned \
                  decides there.",
@@ -178,12 +173,6 @@ impl Judged {
                  {:.2}x, and rules cannot hand single sizes back ({:.2}x in geometric mean)",
                 1.0 / least,
                 self.mean(),
-            )
-        } else if self.ruled == 0 && self.shown > 0 {
-            format!(
-                "coll/tuned by its own decision would take {:.2}x of the time in geometric mean, which needs no rules but \
-                 a setting of {component}",
-                1.0 / self.mean(),
             )
         } else {
             format!("rules for coll/tuned were not shown to be better ({:.2}x in geometric mean)", self.mean())
@@ -203,7 +192,6 @@ mod tests {
             ranks: BTreeSet::from([Ranks(4)]),
             gains: gains.to_vec(),
             unknown,
-            ruled: gains.len(),
             shown,
             min_gain: 0.03,
         }

@@ -1,7 +1,6 @@
 //! Where, between two measured message sizes, the choice changes.
 
 use collrules_record::{Bytes, Candidate};
-use collrules_rules::Choice;
 
 use crate::verdict::JudgedCell;
 
@@ -12,10 +11,10 @@ use crate::verdict::JudgedCell;
 /// choice above takes at most as long as the choice below. It is the upper size itself where the medians do not cross
 /// in between, because the verdicts differ by significance alone, or where a median is missing: what was shown for a
 /// measured size is not stretched without a reason.
-pub(crate) fn boundary(lower: &JudgedCell, upper: &JudgedCell, below: Choice, above: Choice) -> Bytes {
+pub(crate) fn boundary(lower: &JudgedCell, upper: &JudgedCell, below: Candidate, above: Candidate) -> Bytes {
     let bracket = (lower.cell.bytes, upper.cell.bytes);
     let lead = |cell: &JudgedCell| {
-        let seconds = |choice| cell.point(Candidate::of(choice)).map(|finding| finding.time.point);
+        let seconds = |candidate| cell.point(candidate).map(|finding| finding.time.point);
         Some(seconds(above)? - seconds(below)?)
     };
     lead(lower).zip(lead(upper)).and_then(|leads| crossing(bracket, leads)).unwrap_or(bracket.1)
@@ -50,7 +49,7 @@ struct Lead {
 /// builtin's noise makes it too wide rather than too narrow). Between sizes its ends are interpolated linearly in the
 /// logarithm of the size. The interval of the crossover is where this band holds zero around it, out to where one of the
 /// two choices was not timed or the measured sizes end.
-pub(crate) fn interval(block: &[JudgedCell], at: Bytes, below: Choice, above: Choice) -> Option<(Bytes, Bytes)> {
+pub(crate) fn interval(block: &[JudgedCell], at: Bytes, below: Candidate, above: Candidate) -> Option<(Bytes, Bytes)> {
     let size = |cell: &JudgedCell| (cell.cell.bytes.0.max(1) as f64).ln();
     let leads: Vec<(Bytes, Option<Lead>)> =
         block.iter().map(|cell| (cell.cell.bytes, lead(cell, below, above, size(cell)))).collect();
@@ -88,12 +87,12 @@ fn zero((x, y): (f64, f64), (other_x, other_y): (f64, f64)) -> Bytes {
 }
 
 /// Positive where the choice below is faster.
-fn lead(cell: &JudgedCell, below: Choice, above: Choice, size: f64) -> Option<Lead> {
-    let log_gain = |choice: Choice| {
-        if choice.is_builtin() {
+fn lead(cell: &JudgedCell, below: Candidate, above: Candidate, size: f64) -> Option<Lead> {
+    let log_gain = |candidate: Candidate| {
+        if candidate == Candidate::Builtin {
             return Some((0.0, 0.0, 0.0));
         }
-        let gain = cell.point(Candidate::of(choice))?.gain?;
+        let gain = cell.point(candidate)?.gain?;
         Some((gain.low?.ln(), gain.point.ln(), gain.high?.ln()))
     };
     let ((b_low, b, b_high), (a_low, a, a_high)) = (log_gain(below)?, log_gain(above)?);

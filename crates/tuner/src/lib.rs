@@ -45,6 +45,7 @@ mod crossover;
 mod error;
 mod evidence;
 pub mod guidelines;
+mod handed;
 mod launch_variance;
 mod launches;
 mod neighbours;

@@ -9,10 +9,11 @@ use std::collections::BTreeSet;
 use collrules_record::findings::Verdict;
 use collrules_record::policy::Assumptions;
 use collrules_record::validation::{Criteria, GivenBack, Outcome, Round, ValidatedCell};
-use collrules_record::{Cell, Ranks};
+use collrules_record::{Candidate, Cell, Handover, Ranks};
 use collrules_rules::hazard::RankRange;
+use collrules_rules::metric::{Metric, metric};
 use collrules_rules::steps::Steps;
-use collrules_rules::table::RankSteps;
+use collrules_rules::table::{RankSteps, all_builtin};
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 
 use crate::common::shares_choice;
@@ -33,18 +34,23 @@ pub fn without(table: &RuleTable, given_back: &[GivenBack]) -> RuleTable {
     let mut repaired = RuleTable::new();
     for (collective, steps) in table.collectives() {
         let mut steps = steps.clone();
-        leave(&mut steps, collective, given_back);
+        leave(&mut steps, collective, given_back, &Choice::BUILTIN);
         repaired.set(collective, steps);
     }
     repaired
 }
 
-/// The same for the rules of one collective.
-pub(crate) fn leave(steps: &mut RankSteps, collective: Collective, given_back: &[GivenBack]) {
+/// The same for what is decided on one collective.
+pub(crate) fn leave<V: Clone + PartialEq>(
+    steps: &mut Steps<Steps<V>>,
+    collective: Collective,
+    given_back: &[GivenBack],
+    builtin: &V,
+) {
     for GivenBack { ranks, lookup, .. } in given_back.iter().filter(|range| range.collective == collective) {
         for (first, end, sizes) in steps.clone().iter() {
             let mut sizes = sizes.clone();
-            sizes.set(lookup.0, lookup.1, Choice::BUILTIN);
+            sizes.set(lookup.0, lookup.1, builtin.clone());
             // Empty where the two ranges do not meet.
             steps.set(first.max(ranks.first), earlier(end, ranks.end), sizes);
         }
@@ -53,7 +59,7 @@ pub(crate) fn leave(steps: &mut RankSteps, collective: Collective, given_back: &
 
 /// Lets cells say that what their timings ask for was given back.
 pub(crate) fn keep_what_was_given_back(cells: &mut [JudgedCell], release: Release, given_back: &[GivenBack]) {
-    for cell in cells.iter_mut().filter(|cell| !cell.choice().is_builtin()) {
+    for cell in cells.iter_mut().filter(|cell| cell.wanted() != Candidate::Builtin) {
         let at = cell.cell.lookup_bytes(release);
         if given_back.iter().any(|range| covers(range, cell.cell.collective, cell.cell.ranks, at)) {
             cell.verdict = Verdict::Keep { why: "validation did not confirm the gain".to_owned() };
@@ -69,12 +75,13 @@ pub(crate) fn covers(range: &GivenBack, collective: Collective, ranks: Ranks, at
         && within(range.lookup.0, range.lookup.1, at)
 }
 
-/// What to give back of a table after a round of validation. For collectives that are `freed` from another component, a
-/// call that the rules leave alone can lose as well; only giving back the whole collective helps then.
+/// What to give back of the rules, and of what HAN hands over, after a round of validation. For collectives that are
+/// `freed` from another component as a whole, a call that the rules leave alone can lose as well; only giving back the
+/// whole collective helps then.
 pub fn repair(
     round: &Round,
     criteria: Criteria,
-    table: &RuleTable,
+    (table, handover): (&RuleTable, &Handover),
     release: Release,
     assumptions: Assumptions,
     freed: &BTreeSet<Collective>,
@@ -84,13 +91,13 @@ pub fn repair(
     let failed = |cell: Cell| round.failed.iter().any(|failed| failed.with && failed.cell == cell);
     for block in round.cells.chunk_by(|a, b| of_block(a) == of_block(b)) {
         let (collective, ranks) = of_block(&block[0]);
-        let Some((_, steps)) = table.collectives().find(|(other, _)| *other == collective) else { continue };
+        let Some(steps) = ruled(table, handover, collective) else { continue };
         let shared = shares_choice(release, collective, ranks, assumptions);
         let lost = lost(block, shared, criteria, freed.contains(&collective));
         for cell in block.iter().filter(|cell| lost.contains(&cell.cell)) {
             repair.cells.push(cell.cell);
             let whole = RankRange { first: 0, end: None };
-            if cell.served.is_builtin() {
+            if !cell.is_ruled() {
                 repair.ranges.push(GivenBack { collective, ranks: whole, lookup: (0, None) });
                 continue;
             }
@@ -98,14 +105,16 @@ pub fn repair(
             let lookup = if shared {
                 (0, None)
             } else {
-                around(steps.get(ranks.0.into()), cell.cell, block.iter().filter(holds), release)
+                let sizes = sizes(steps.get(ranks.0.into()), handover, (collective, ranks), release);
+                around(&sizes, cell.cell, block.iter().filter(holds), release)
             };
-            repair.ranges.push(GivenBack { collective, ranks: ranks_around(steps, ranks, collective, round), lookup });
+            let ranks = ranks_around(&steps, handover, ranks, collective, round);
+            repair.ranges.push(GivenBack { collective, ranks, lookup });
         }
     }
     for cell in round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell) {
-        let Some((_, steps)) = table.collectives().find(|(other, _)| *other == cell.collective) else { continue };
-        let ranks = ranks_around(steps, cell.ranks, cell.collective, round);
+        let Some(steps) = ruled(table, handover, cell.collective) else { continue };
+        let ranks = ranks_around(&steps, handover, cell.ranks, cell.collective, round);
         repair.cells.push(cell);
         // What breaks a call is not given a second chance at other sizes.
         repair.ranges.push(GivenBack { collective: cell.collective, ranks, lookup: (0, None) });
@@ -116,12 +125,40 @@ pub fn repair(
     repair
 }
 
+/// The rules of a collective that has some, or of which HAN hands something over.
+fn ruled(table: &RuleTable, handover: &Handover, collective: Collective) -> Option<RankSteps> {
+    let own = table.collectives().find(|(other, _)| *other == collective).map(|(_, steps)| steps.clone());
+    own.or_else(|| handover.get(collective).map(|_| all_builtin()))
+}
+
+/// What is decided by lookup bytes on so many ranks: the rule, and whether HAN hands over.
+fn sizes(
+    rules: &Steps<Choice>,
+    handover: &Handover,
+    (collective, ranks): (Collective, Ranks),
+    release: Release,
+) -> Steps<(Choice, bool)> {
+    let factor = match metric(release, collective, ranks) {
+        Metric::Times(factor) => factor.max(1),
+        Metric::CountFree | Metric::None => 1,
+    };
+    let mut sizes = rules.map(|choice| (*choice, false));
+    let Some(handed) = handover.get(collective).map(|steps| steps.get(ranks.0.into())) else { return sizes };
+    for (first, end, _) in handed.iter().filter(|(.., handed)| **handed) {
+        let (first, end) = (first.saturating_mul(factor), end.map(|end| end.saturating_mul(factor)));
+        for (start, stop, choice) in rules.iter() {
+            sizes.set(start.max(first), earlier(stop, end), (*choice, true));
+        }
+    }
+    sizes
+}
+
 /// The cells of a communicator size that lose by what the file says.
 fn lost(block: &[ValidatedCell], shared: bool, criteria: Criteria, freed: bool) -> BTreeSet<Cell> {
     let least = 1.0 / (1.0 + criteria.min_difference);
-    let slower = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower && (freed || !cell.served.is_builtin());
+    let slower = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower && (freed || cell.is_ruled());
     let mut lost: BTreeSet<Cell> = block.iter().filter(slower).map(|cell| cell.cell).collect();
-    let ruled = || block.iter().filter(|cell| !cell.served.is_builtin());
+    let ruled = || block.iter().filter(|cell| cell.is_ruled());
     let below = |cell: &&ValidatedCell| cell.speedup.point <= least && cell.verdict == Outcome::Same;
     if shared {
         // One choice for all sizes is judged by all of them.
@@ -137,8 +174,8 @@ fn lost(block: &[ValidatedCell], shared: bool, criteria: Criteria, freed: bool) 
 }
 
 /// The lookup bytes around a cell that its rule serves, up to the nearest cells that hold.
-fn around<'a>(
-    sizes: &Steps<Choice>,
+fn around<'a, V: Clone + PartialEq>(
+    sizes: &Steps<V>,
     cell: Cell,
     holding: impl Iterator<Item = &'a ValidatedCell>,
     release: Release,
@@ -156,9 +193,19 @@ fn around<'a>(
     (first, end)
 }
 
-/// The communicator sizes around one that share its rules, up to the nearest that were validated.
-fn ranks_around(steps: &Steps<Steps<Choice>>, ranks: Ranks, collective: Collective, round: &Round) -> RankRange {
+/// The communicator sizes around one that share its rules, up to the nearest that were validated. What HAN hands over is
+/// decided for each communicator size.
+fn ranks_around(
+    steps: &RankSteps,
+    handover: &Handover,
+    ranks: Ranks,
+    collective: Collective,
+    round: &Round,
+) -> RankRange {
     let at = u64::from(ranks.0);
+    if handover.touches(collective, ranks) {
+        return RankRange { first: at, end: Some(at + 1) };
+    }
     let step = steps.iter().find(|(start, end, _)| *start <= at && end.is_none_or(|end| at < end));
     let (mut first, mut end) = step.map_or((0, None), |(start, end, _)| (start, end));
     let others = round.cells.iter().filter(|cell| cell.cell.collective == collective);

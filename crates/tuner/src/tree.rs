@@ -9,61 +9,57 @@ use collrules_record::{Candidate, Ranks};
 use collrules_rules::hazard::RankRange;
 use collrules_rules::metric::lookup_bytes;
 use collrules_rules::registry::describe;
-use collrules_rules::table::{SizeSteps, all_builtin};
-use collrules_rules::{Choice, Collective, RuleTable};
+use collrules_rules::{Collective, Release};
 
-use crate::build::{Built, served};
-use crate::table::{Terms, gain};
+use crate::build::Built;
+use crate::table::{Sizes, Terms, gain};
 use crate::verdict::JudgedCell;
 
 /// The tree of the rules made from these cells. What it says about other assumptions is added later.
 pub(crate) fn tree(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> Tree {
-    let table = &built.table;
     let of_collective = cells.chunk_by(|a, b| a.cell.collective == b.cell.collective);
     let log_regrets = || built.log_regrets.values();
     Tree {
         policy: terms.policy,
-        rules: table.rules(),
-        gain: mean_gain(cells, table, terms),
+        rules: built.table.rules(),
+        gain: mean_gain(cells, built, terms),
         regret: (log_regrets().sum::<f64>() / cells.len().max(1) as f64).exp_m1(),
         worst_regret: log_regrets().copied().fold(0.0, f64::max).exp_m1(),
         collectives: of_collective.clone().map(|cells| branch(cells, built, terms)).collect(),
-        rank_changes: of_collective.flat_map(|cells| rank_changes(cells, table, terms)).collect(),
+        rank_changes: of_collective.flat_map(|cells| rank_changes(cells, built, terms)).collect(),
         alternatives: Vec::new(),
     }
 }
 
 /// Geometric mean over the cells of builtin time over the time under a table, by the measurements at hand.
-pub(crate) fn mean_gain(cells: &[JudgedCell], table: &RuleTable, terms: &Terms<'_>) -> f64 {
-    let log_gains = cells.iter().filter_map(|cell| log_gain(cell, served(table, terms.release, cell)));
+pub(crate) fn mean_gain(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> f64 {
+    let log_gains = cells.iter().filter_map(|cell| log_gain(cell, built.served(terms.release, cell)));
     (log_gains.sum::<f64>() / cells.len().max(1) as f64).exp()
 }
 
-fn log_gain(cell: &JudgedCell, choice: Choice) -> Option<f64> {
-    if choice.is_builtin() { Some(0.0) } else { gain(cell.judged(Candidate::of(choice))?).map(f64::ln) }
+fn log_gain(cell: &JudgedCell, candidate: Candidate) -> Option<f64> {
+    if candidate == Candidate::Builtin { Some(0.0) } else { gain(cell.judged(candidate)?).map(f64::ln) }
 }
 
 fn branch(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> CollectiveBranch {
     let collective = cells[0].cell.collective;
-    let builtin = all_builtin();
-    let known = built.table.collectives().find(|(other, _)| *other == collective);
-    let steps = known.map_or(&builtin, |(_, steps)| steps);
+    let steps = built.serving(collective);
     let inside = |first: u64, end: Option<u64>, at: u64| at >= first && end.is_none_or(|end| at < end);
-    let range = |(first, end, sizes): (u64, Option<u64>, &SizeSteps)| {
+    let range = |(first, end, sizes): (u64, Option<u64>, &Sizes)| {
         let own: Vec<&JudgedCell> = cells.iter().filter(|cell| inside(first, end, cell.cell.ranks.0.into())).collect();
         let mut measured: Vec<Ranks> = own.iter().map(|cell| cell.cell.ranks).collect();
         measured.dedup();
-        let leaf = |(start, stop, choice): (u64, Option<u64>, &Choice)| {
+        let leaf = |(start, stop, candidate): (u64, Option<u64>, &Candidate)| {
             let lookup =
                 |cell: &JudgedCell| lookup_bytes(terms.release, collective, cell.cell.ranks, cell.cell.bytes, 1);
             let own: Vec<&JudgedCell> = own.iter().copied().filter(|cell| inside(start, stop, lookup(cell))).collect();
             Leaf {
                 first: start,
                 end: stop,
-                choice: *choice,
-                name: describe(terms.release, collective, *choice),
-                evidence: evidence(&own, *choice, built),
-                why: why(&own, *choice, &measured, terms.policy.between),
+                choice: candidate.served(),
+                name: name(terms.release, collective, *candidate),
+                evidence: evidence(&own, *candidate, built),
+                why: why(&own, *candidate, &measured, terms.policy.between),
             }
         };
         RankBranch { ranks: RankRange { first, end }, leaves: sizes.iter().map(leaf).collect(), measured }
@@ -71,14 +67,22 @@ fn branch(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> CollectiveB
     CollectiveBranch { collective, ranges: steps.iter().map(range).collect() }
 }
 
-fn evidence(cells: &[&JudgedCell], choice: Choice, built: &Built) -> Option<Evidence> {
+/// What serves a leaf, in words.
+fn name(release: Release, collective: Collective, candidate: Candidate) -> String {
+    match candidate {
+        Candidate::Component(component) => format!("coll/{component} by its own decision"),
+        candidate => describe(release, collective, candidate.served()),
+    }
+}
+
+fn evidence(cells: &[&JudgedCell], candidate: Candidate, built: &Built) -> Option<Evidence> {
     let bytes = || cells.iter().map(|cell| cell.cell.bytes);
     let (first, last) = (bytes().min()?, bytes().max()?);
-    let gains: Vec<f64> = cells.iter().map(|cell| log_gain(cell, choice).unwrap_or(0.0)).collect();
+    let gains: Vec<f64> = cells.iter().map(|cell| log_gain(cell, candidate).unwrap_or(0.0)).collect();
     let mean = |sum: f64| (sum / cells.len() as f64).exp();
-    let finding = |cell: &JudgedCell| cell.point(Candidate::of(choice)).cloned();
+    let finding = |cell: &JudgedCell| cell.point(candidate).cloned();
     let ends = |cell: &&JudgedCell| {
-        if choice.is_builtin() {
+        if candidate == Candidate::Builtin {
             return None;
         }
         let gain = finding(cell)?.gain?;
@@ -91,13 +95,13 @@ fn evidence(cells: &[&JudgedCell], choice: Choice, built: &Built) -> Option<Evid
     });
     let samples = |cell: &&JudgedCell| {
         let of = |candidate| cell.point(candidate).map_or(0, |finding| finding.time.samples);
-        of(Candidate::Builtin) + if choice.is_builtin() { 0 } else { of(Candidate::of(choice)) }
+        of(Candidate::Builtin) + if candidate == Candidate::Builtin { 0 } else { of(candidate) }
     };
     let regrets: f64 = cells.iter().filter_map(|cell| built.log_regrets.get(&cell.cell)).sum();
     Some(Evidence {
         messages: (first, last),
         cells: cells.len(),
-        proven: cells.iter().filter(|cell| is_proven(cell, choice)).count(),
+        proven: cells.iter().filter(|cell| is_proven(cell, candidate)).count(),
         samples: cells.iter().map(samples).sum(),
         gain: LeafGain {
             mean: mean(gains.iter().sum()),
@@ -111,16 +115,16 @@ fn evidence(cells: &[&JudgedCell], choice: Choice, built: &Built) -> Option<Evid
 }
 
 /// Whether the cell's own timings ask for the choice.
-fn is_proven(cell: &JudgedCell, choice: Choice) -> bool {
-    if choice.is_builtin() {
+fn is_proven(cell: &JudgedCell, candidate: Candidate) -> bool {
+    if candidate == Candidate::Builtin {
         return cell.qualified().next().is_none();
     }
-    cell.judged(Candidate::of(choice)).is_some_and(|point| point.shortfall.is_none())
+    cell.judged(candidate).is_some_and(|point| point.shortfall.is_none())
 }
 
-fn why(cells: &[&JudgedCell], choice: Choice, measured: &[Ranks], between: Between) -> String {
+fn why(cells: &[&JudgedCell], candidate: Candidate, measured: &[Ranks], between: Between) -> String {
     if cells.is_empty() {
-        return match (choice.is_builtin(), measured.is_empty(), between) {
+        return match (candidate == Candidate::Builtin, measured.is_empty(), between) {
             (true, false, _) => "message sizes that were not measured keep the builtin",
             (true, true, _) => "communicator sizes that were not measured keep the builtin",
             (false, true, Between::Agree) => "both measured neighbours agree on it",
@@ -129,11 +133,11 @@ fn why(cells: &[&JudgedCell], choice: Choice, measured: &[Ranks], between: Betwe
         }
         .to_owned();
     }
-    if choice.is_builtin() {
+    if candidate == Candidate::Builtin {
         return why_builtin(cells);
     }
-    let proven = cells.iter().filter(|cell| is_proven(cell, choice)).count();
-    let tested = cells.iter().any(|cell| cell.point(Candidate::of(choice)).is_some_and(|it| it.q_value.is_some()));
+    let proven = cells.iter().filter(|cell| is_proven(cell, candidate)).count();
+    let tested = cells.iter().any(|cell| cell.point(candidate).is_some_and(|it| it.q_value.is_some()));
     let faster = if tested { "shown to be faster" } else { "faster by the gain that is required without a test" };
     match cells.len() - proven {
         0 if proven == 1 => faster.to_owned(),
@@ -162,7 +166,7 @@ fn why_builtin(cells: &[&JudgedCell]) -> String {
 }
 
 /// Where neighbouring communicator sizes are served differently at the same message size, neighbouring sizes joined.
-fn rank_changes(cells: &[JudgedCell], table: &RuleTable, terms: &Terms<'_>) -> Vec<RankChange> {
+fn rank_changes(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> Vec<RankChange> {
     let collective: Collective = cells[0].cell.collective;
     let blocks: Vec<&[JudgedCell]> = cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks).collect();
     let mut changes: Vec<RankChange> = Vec::new();
@@ -171,7 +175,8 @@ fn rank_changes(cells: &[JudgedCell], table: &RuleTable, terms: &Terms<'_>) -> V
         for cell in pair[0] {
             let Ok(other) = pair[1].binary_search_by_key(&cell.cell.bytes, |other| other.cell.bytes) else { continue };
             let other = &pair[1][other];
-            let (below, above) = (served(table, terms.release, cell), served(table, terms.release, other));
+            let (below, above) =
+                (built.served(terms.release, cell).served(), built.served(terms.release, other).served());
             let bracket = (cell.cell.ranks, other.cell.ranks);
             match changes.last_mut().filter(|last| open && (last.below, last.above) == (below, above)) {
                 Some(last) => last.messages.1 = cell.cell.bytes,

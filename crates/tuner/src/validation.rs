@@ -36,6 +36,8 @@ pub struct Known {
     pub served: Choice,
     /// Whether nothing acts on it but what acts without the file as well.
     pub control: bool,
+    /// Whether HAN's file hands it over.
+    pub handed: bool,
 }
 
 /// Compares the launches of a validation, cell by cell.
@@ -66,7 +68,7 @@ pub fn compare(
             || bare(log_gain.exp(), criteria, gains.of_pairs.len()),
             |test| test.interval(log_gain, criteria, gains.of_pairs.len()),
         );
-        let Known { tuned, served, control } = known(sides.cell);
+        let Known { tuned, served, handed, control } = known(sides.cell);
         let (without, with) = (sides.estimate(0, criteria), sides.estimate(1, criteria));
         let told = (without.point - with.point).abs() >= 2.0 * criteria.clock_step.0;
         let shown = told && q_value.is_some_and(|q| q <= criteria.error_rate);
@@ -79,6 +81,7 @@ pub fn compare(
             cell: sides.cell,
             tuned,
             served,
+            handed,
             control,
             without,
             with,
@@ -117,7 +120,7 @@ fn of_launches(logs: &[f64], criteria: Criteria) -> Estimate {
 pub fn doubtful(round: &Round, criteria: Criteria) -> Vec<Cell> {
     let may_lose = |cell: &&ValidatedCell| {
         let least = cell.speedup.low.unwrap_or(0.0);
-        cell.verdict == Outcome::Same && !cell.served.is_builtin() && least * (1.0 + criteria.min_difference) < 1.0
+        cell.verdict == Outcome::Same && cell.is_ruled() && least * (1.0 + criteria.min_difference) < 1.0
     };
     round.cells.iter().filter(may_lose).map(|cell| cell.cell).collect()
 }

@@ -244,11 +244,10 @@ impl JudgedCell {
     }
 
     /// What the verdict asks for.
-    pub(crate) fn choice(&self) -> Choice {
+    pub(crate) fn wanted(&self) -> Candidate {
         match &self.verdict {
-            // Mock-ups are no part of what is judged for rules.
-            Verdict::Replace { candidate, .. } => candidate.choice().unwrap_or(Choice::BUILTIN),
-            Verdict::Keep { .. } => Choice::BUILTIN,
+            Verdict::Replace { candidate, .. } => *candidate,
+            Verdict::Keep { .. } => Candidate::Builtin,
         }
     }
 

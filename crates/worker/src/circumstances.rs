@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::{env, fs};
 
 use collrules_rules::Collective;
-use collrules_runner::circumstances::{COMPONENTS, Circumstances, PRIORITY, RULES_FILE, USE_RULES, digest};
+use collrules_runner::circumstances::{
+    COMPONENTS, Circumstances, HAN_FILE, PRIORITY, RULES_FILE, Reading, USE_HAN, USE_RULES, digest,
+};
 use collrules_runner::wire::Event;
 
 use crate::control::Control;
@@ -27,16 +29,20 @@ fn found(tools: &Tools) -> Result<Circumstances, ToolsError> {
             forced.insert(collective, id);
         }
     }
-    let file = tools.text(RULES_FILE)?;
-    let content = file.as_ref().map(|file| fs::read(file).map(|it| digest(&it)).map_err(|cause| cause.to_string()));
     Ok(Circumstances {
         host: mpi::environment::processor_name().unwrap_or_else(|_| "unknown".to_owned()),
         directory: env::current_dir().unwrap_or_default().to_string_lossy().into_owned(),
         components: tools.text(COMPONENTS)?,
         priority: tools.int(PRIORITY)?,
-        use_rules: tools.flag(USE_RULES)?,
-        file,
-        content,
+        tuned: reading(tools, USE_RULES, RULES_FILE)?,
+        han: reading(tools, USE_HAN, HAN_FILE)?,
         forced,
     })
+}
+
+/// What a component would read, by the parameters that switch its rules on and name its file.
+fn reading(tools: &Tools, switch: &str, name: &str) -> Result<Reading, ToolsError> {
+    let file = tools.text(name)?;
+    let content = file.as_ref().map(|file| fs::read(file).map(|it| digest(&it)).map_err(|cause| cause.to_string()));
+    Ok(Reading { use_rules: tools.flag(switch)?, file, content })
 }

@@ -99,7 +99,7 @@ fn new(tuning: &Tuning, out: &Path, session: &mut Session<'_>) -> Result<Opened,
     }
     remarks_on(&plan).iter().for_each(|line| session.say(line));
     let manifest = manifest(
-        Request::Tune(tuning.clone()),
+        Request::Tune(Box::new(tuning.clone())),
         started.backend.as_ref(),
         &started.survey,
         &plan,

@@ -7,7 +7,8 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Manifest, Validation};
 use collrules_report::notes::notes;
 use collrules_report::{Context, markdown, page, tree};
-use collrules_rules::{deploy, emit};
+use collrules_rules::deploy::{self, Tuning};
+use collrules_rules::{emit, han};
 use collrules_tuner::Observations;
 
 use crate::error::WorkflowError;
@@ -63,10 +64,10 @@ impl Published {
         read.map(Some).map_err(WorkflowError::analysis(&self.findings.source))
     }
 
-    /// The settings of the run together with those that its rules need.
-    pub fn pins(&self) -> Pins {
+    /// All that makes programs fast: the files in the directory, the settings of the run and those that its rules need.
+    pub fn tuning(&self) -> Tuning {
         let of_run = self.manifest.as_ref().map(|manifest| manifest.pins.clone()).unwrap_or_default();
-        served::pins(&of_run, &self.findings)
+        tuning(&self.run, &self.findings, served::pins(&of_run, &self.findings))
     }
 
     /// What reports show beside the findings.
@@ -75,7 +76,7 @@ impl Published {
         let rules = self.run.file(rundir::RULES).is_file();
         Context {
             manifest: self.manifest.as_ref(),
-            switch_on: if rules { switch_on(&self.run, &self.findings, &self.pins()) } else { Vec::new() },
+            switch_on: if rules { switch_on(&self.run, &self.findings, &self.tuning()) } else { Vec::new() },
             proof: self.proof.clone(),
             validation: self.validation.as_ref(),
             tool: TOOL.to_owned(),
@@ -109,6 +110,28 @@ pub(crate) fn rules_text(findings: &Findings) -> Result<String, WorkflowError> {
     Ok(emit::classic(&findings.table, &notes(findings, TOOL), accepted)?)
 }
 
+/// HAN's rules file of these findings; none where HAN hands nothing over.
+pub(crate) fn han_text(findings: &Findings) -> Result<Option<String>, WorkflowError> {
+    if findings.handover.is_empty() {
+        return Ok(None);
+    }
+    let header = vec![
+        format!("{TOOL}: calls that coll/tuned serves faster than HAN, measured on Open MPI {}", findings.release),
+        format!("{} beside it says how coll/tuned serves them.", rundir::RULES),
+    ];
+    let text = han::write(&findings.handover.to_han(), &header);
+    text.map(Some).map_err(|error| WorkflowError::Input(format!("HAN's rules file cannot be written: {error}")))
+}
+
+/// The tuning that these findings come to in a directory.
+pub(crate) fn tuning(run: &RunDir, findings: &Findings, pins: Pins) -> Tuning {
+    let path = |name: &str| run.absolute().join(name).to_string_lossy().into_owned();
+    let han = !findings.handover.is_empty();
+    // A file without rules switches nothing on that would be worth a setting.
+    let rules = !findings.table.is_empty() || !han && findings.pins.is_empty();
+    Tuning { rules: rules.then(|| path(rundir::RULES)), han: han.then(|| path(rundir::HAN)), pins }
+}
+
 /// The decision tree for programs.
 pub fn tree_json(findings: &Findings) -> Result<String, WorkflowError> {
     let shown = serde_json::json!({
@@ -120,13 +143,12 @@ pub fn tree_json(findings: &Findings) -> Result<String, WorkflowError> {
     Ok(serde_json::to_string_pretty(&shown)? + "\n")
 }
 
-/// Writes the files that switch the rules file on.
-pub(crate) fn settings(run: &RunDir, pins: &Pins, session: &mut Session<'_>) -> Result<(), WorkflowError> {
-    let rules = rules_path(run);
-    run.write(rundir::MCA_PARAMS, &deploy::mca_params(&rules, pins)?)?;
-    run.write(rundir::ENVIRONMENT, &deploy::environment(&rules, pins))?;
+/// Writes the files that switch the tuning on.
+pub(crate) fn settings(run: &RunDir, tuning: &Tuning, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+    run.write(rundir::MCA_PARAMS, &tuning.mca_params()?)?;
+    run.write(rundir::ENVIRONMENT, &tuning.environment())?;
     // Of the three this one alone cannot hold a path with blanks in it; the others serve then.
-    match deploy::tune_file(&rules, pins) {
+    match tuning.tune_file() {
         Ok(text) => drop(run.write(rundir::TUNE, &text)?),
         Err(inexpressible) => session.say(&format!("{} is left out: {inexpressible}", rundir::TUNE)),
     }
@@ -142,23 +164,19 @@ pub fn refuse_unnameable(directory: &Path) -> Result<(), WorkflowError> {
             "{shown} is not UTF-8, so that no setting can name a rules file in it"
         )));
     };
-    deploy::mca_params(rules, &Pins::new())?;
+    Tuning { rules: Some(rules.to_owned()), ..Tuning::default() }.mca_params()?;
     Ok(())
 }
 
 /// What a user types to switch the rules on: for one mpirun, and for a shell.
-fn switch_on(run: &RunDir, findings: &Findings, pins: &Pins) -> Vec<String> {
-    if findings.table.is_empty() {
+fn switch_on(run: &RunDir, findings: &Findings, tuning: &Tuning) -> Vec<String> {
+    if findings.changes_nothing() {
         return Vec::new();
     }
     vec![
-        format!("mpirun {} PROGRAM", deploy::mpirun_line(&rules_path(run), pins).trim_start_matches("mpirun ")),
+        format!("mpirun {} PROGRAM", tuning.mpirun_line().trim_start_matches("mpirun ")),
         format!(". {}", deploy::quoted(&run.absolute().join(rundir::ENVIRONMENT).to_string_lossy())),
     ]
-}
-
-fn rules_path(run: &RunDir) -> String {
-    run.absolute().join(rundir::RULES).to_string_lossy().into_owned()
 }
 
 /// Writes what an analysis without launches leaves behind: rules, settings, findings and report.
@@ -172,8 +190,13 @@ pub fn unproven(
         vec!["Nothing was run: `collrules verify` shows whether the Open MPI in use obeys the file.".to_owned()];
     let validation = None;
     let published = Published { run, findings, manifest, validation, proof };
-    rules(&published.run, &published.findings, rundir::RULES)?;
-    settings(&published.run, &published.pins(), session)?;
+    let Published { run, findings, .. } = &published;
+    rules(run, findings, rundir::RULES)?;
+    match han_text(findings)? {
+        Some(text) => drop(run.write(rundir::HAN, &text)?),
+        None => drop(std::fs::remove_file(run.file(rundir::HAN))),
+    }
+    settings(run, &published.tuning(), session)?;
     published.write()?;
     Ok(published)
 }

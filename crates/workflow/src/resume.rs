@@ -15,7 +15,7 @@ use crate::start::{Started, environment};
 /// What cannot be read is an error, never a default.
 pub(crate) fn options(run: &RunDir, manifest: &Manifest) -> Result<Tuning, WorkflowError> {
     match &manifest.request {
-        Some(Request::Tune(tuning)) => Ok(tuning.clone()),
+        Some(Request::Tune(tuning)) => Ok(tuning.as_ref().clone()),
         Some(Request::Validate(_)) => {
             Err(WorkflowError::Input(format!("{} was made by `collrules validate`", run.path().display())))
         }

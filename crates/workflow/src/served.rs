@@ -76,9 +76,13 @@ pub(crate) fn displacing(
     Ok(found.iter().filter(|serving| !serving.without.is_empty()).map(sentence).collect())
 }
 
-/// The settings that put other components out of the way of these collectives.
+/// The settings that put other components out of the way of these collectives. HAN needs none: it has a file.
 pub(crate) fn needed(findings: &Findings, freed: &BTreeSet<Collective>) -> Pins {
-    let servings = findings.placement.serving.iter().filter(|serving| freed.contains(&serving.collective));
+    let servings = findings
+        .placement
+        .serving
+        .iter()
+        .filter(|serving| freed.contains(&serving.collective) && !serving.can_hand_over(findings.release));
     servings.flat_map(|serving| serving::pins(serving.collective, &serving.without)).collect()
 }
 

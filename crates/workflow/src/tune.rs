@@ -58,16 +58,17 @@ fn proven(
     let draft = Draft {
         text: &publish::rules_text(&findings)?,
         table: &findings.table,
+        han: publish::han_text(&findings)?.map(|text| (text, &findings.handover)),
         release: started.release,
         cells: &cells,
     };
     let consequence = |file: &std::path::Path| {
-        format!("the rules are NOT obeyed by this Open MPI; {} must not be installed", file.display())
+        format!("the tuning is NOT obeyed by this Open MPI; {} must not be installed", file.display())
     };
     let proof = prove::prove(started.backend.as_mut(), &run, &draft, consequence, |_| {
         Ok(run.rename(rundir::UNPROVEN, rundir::RULES)?)
     })?;
-    publish::settings(&run, &pins, session)?;
+    publish::settings(&run, &publish::tuning(&run, &findings, pins), session)?;
     let shown = prove::sentences(&findings, &proof, started.backend.name(), &started.survey);
     let manifest = Some(measured.manifest.clone());
     Ok((Published { run, findings, manifest, validation: None, proof: shown }, proof))
@@ -81,7 +82,8 @@ fn compared_before(
 ) -> Result<Option<Validation>, WorkflowError> {
     let Some(validation) = run.validation()?.filter(|validation| validation.last().is_some()) else { return Ok(None) };
     // Findings that cannot be read are written anew, and so is what goes with them.
-    let same = run.findings().is_ok_and(|before| before.table == findings.table && before.pins == findings.pins);
+    let decided = |findings: &Findings| (findings.table.clone(), findings.handover.clone(), findings.pins.clone());
+    let same = run.findings().is_ok_and(|before| decided(&before) == decided(findings));
     if same {
         session.say(&format!(
             "these rules were compared before; `collrules validate {}` compares them again",

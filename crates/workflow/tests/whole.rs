@@ -142,6 +142,7 @@ fn tuning(scenario: Scenario) -> Tuning {
             max_memory: Bytes(512 << 20),
             only: Vec::new(),
             launch_per_candidate: false,
+            mockups: Default::default(),
         },
         budget: None,
         launches: 3,
@@ -174,7 +175,7 @@ fn tuning_leaves_proven_and_compared_rules_and_its_options() {
     assert!(!published.run.file(rundir::UNPROVEN).exists());
     let run = RunDir::open(stage.run()).expect("a run");
     let request = run.manifest().expect("a manifest").request;
-    assert_eq!(request, Some(Request::Tune(tuning(Scenario::Stale))));
+    assert_eq!(request, Some(Request::Tune(Box::new(tuning(Scenario::Stale)))));
 }
 
 #[test]

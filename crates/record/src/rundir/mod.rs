@@ -40,6 +40,10 @@ pub const FINDINGS: &str = "findings.json";
 pub const RULES: &str = "rules.conf";
 /// The same rules before it was shown, or where it is not so, that Open MPI obeys them.
 pub const UNPROVEN: &str = "rules.conf.unproven";
+/// HAN's rules file.
+pub const HAN: &str = "han.conf";
+/// HAN's rules file that was not yet shown to be obeyed.
+pub const HAN_UNPROVEN: &str = "han.conf.unproven";
 /// Switches the rules on: a parameter file of Open MPI.
 pub const MCA_PARAMS: &str = "mca-params.conf";
 /// Switches the rules on: variables for a shell.
@@ -86,7 +90,7 @@ pub fn refinement(round: u32) -> String {
 }
 
 /// All files of a run directory that have one name.
-pub const FILES: [&str; 18] = [
+pub const FILES: [&str; 20] = [
     MANIFEST,
     SAMPLES,
     CLOCK,
@@ -94,6 +98,8 @@ pub const FILES: [&str; 18] = [
     FINDINGS,
     RULES,
     UNPROVEN,
+    HAN,
+    HAN_UNPROVEN,
     MCA_PARAMS,
     ENVIRONMENT,
     TUNE,

@@ -31,6 +31,7 @@ mod fixture {
             tuned: false,
             served: Choice::plain(3).with_segsize(65536).with_faninout(4),
             control: false,
+            handed: false,
             without: estimate(1.234e-3 * speedup),
             with: estimate(1.234e-3),
             speedup: estimate(speedup),

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::env;
 
-use collrules_record::plan::{DeployWay, Deployment};
+use collrules_record::plan::DeployWay;
 use collrules_record::units::Ranks;
+use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 
 use super::launcher::Launcher;
 
@@ -42,8 +43,10 @@ fn switched_off(
     settings: &BTreeMap<String, String>,
     variable: impl Fn(&str) -> Option<String>,
 ) -> BTreeMap<String, Option<String>> {
-    let in_force = variable(&format!("{PREFIX}{}", Deployment::FILE));
-    if in_force.is_none() || in_force.as_ref() != settings.get(Deployment::FILE) {
+    let in_force = |name: &str| {
+        settings.get(name).is_some() && variable(&format!("{PREFIX}{name}")).as_ref() == settings.get(name)
+    };
+    if ![RULES_FILE, HAN_FILE].into_iter().any(in_force) {
         return BTreeMap::new();
     }
     let ours = settings.iter().map(|(name, value)| (format!("{PREFIX}{name}"), value));
@@ -52,6 +55,8 @@ fn switched_off(
 
 #[cfg(test)]
 mod tests {
+    use collrules_record::plan::Deployment;
+
     use super::*;
 
     #[test]

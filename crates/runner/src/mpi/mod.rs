@@ -331,7 +331,13 @@ impl Backend for MpiBackend {
         }
     }
 
-    fn pin(&mut self, pins: &BTreeMap<String, String>) {
+    fn pin(&mut self, pins: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let before = self.pins.clone();
         self.pins.extend(pins.iter().map(|(key, value)| (key.clone(), value.clone())));
+        before
+    }
+
+    fn set_pins(&mut self, pins: BTreeMap<String, String>) {
+        self.pins = pins;
     }
 }

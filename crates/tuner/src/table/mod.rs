@@ -6,7 +6,7 @@
 //! | `problem` | the problem of one collective, and its solution |
 //! | `segments` | a dynamic programme over lookup bytes |
 //! | `solve` | a dynamic programme over communicator sizes |
-//! | `place` | solution to rule table: boundaries, and what was not measured |
+//! | `place` | solution to who serves which calls: boundaries, and what was not measured |
 
 mod offers;
 mod place;
@@ -16,22 +16,29 @@ mod solve;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use collrules_record::findings::Crossover;
-use collrules_rules::RuleTable;
+use collrules_rules::Collective;
+use collrules_rules::steps::Steps;
 
 pub(crate) use offers::{Encoding, Terms, encodings, gain};
+pub(crate) use place::Sizes;
 use solve::fewest_rules;
 
 /// The fewest rules for these cells within the bound on regret, and where they change their choice.
-pub(crate) fn optimal(encodings: &[Encoding<'_>], terms: &Terms<'_>) -> (RuleTable, Vec<Crossover>) {
-    let mut table = RuleTable::new();
+pub(crate) fn optimal(
+    encodings: &[Encoding<'_>],
+    terms: &Terms<'_>,
+) -> (BTreeMap<Collective, Steps<Sizes>>, Vec<Crossover>) {
+    let mut serving = BTreeMap::new();
     let mut crossovers = Vec::new();
     for encoding in encodings {
         // Every site offers something within the bound, so that there is a solution; without one the builtin stays.
         let Some(layout) = fewest_rules(&encoding.problem) else { continue };
         let (steps, changes) = place::place(encoding, &layout, terms);
-        table.set(encoding.collective, steps);
+        serving.insert(encoding.collective, steps);
         crossovers.extend(changes);
     }
-    (table, crossovers)
+    (serving, crossovers)
 }

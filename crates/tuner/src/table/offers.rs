@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::findings::{Criteria, Statistic};
 use collrules_record::validation::GivenBack;
-use collrules_record::{Candidate, Cell, Policy};
+use collrules_record::{Candidate, Cell, Component, Policy};
 use collrules_rules::hazard::interoperate;
 use collrules_rules::metric::lookup_bytes;
-use collrules_rules::{Choice, Collective, Release};
+use collrules_rules::{Collective, Release};
 
 use super::problem::{BUILTIN, Block, Offer, Problem, Site};
-use crate::common::{Convincing, convincing_choices, one_choice};
+use crate::common::{self, Convincing, convincing_choices, one_choice};
 use crate::repair::covers;
 use crate::verdict::{JudgedCell, JudgedPoint, complexity};
 
@@ -23,6 +23,19 @@ pub(crate) struct Terms<'a> {
     pub(crate) policy: Policy,
     /// What keeps the builtin whatever the timings say, since other launches have shown otherwise.
     pub(crate) given_back: &'a [GivenBack],
+    /// Where HAN serves, and can hand calls over to `coll/tuned` one by one. The builtin is HAN there.
+    pub(crate) handable: &'a BTreeSet<common::Block>,
+}
+
+impl Terms<'_> {
+    /// Whether a tuning can make this candidate serve.
+    fn can_serve(&self, block: common::Block, candidate: Candidate) -> bool {
+        match candidate {
+            Candidate::Tuned(_) => true,
+            Candidate::Component(Component::TUNED) => self.handable.contains(&block),
+            Candidate::Builtin | Candidate::Component(_) | Candidate::Rules | Candidate::Mockup(_) => false,
+        }
+    }
 }
 
 /// The problem of one collective.
@@ -30,7 +43,7 @@ pub(crate) struct Terms<'a> {
 pub(crate) struct Encoding<'a> {
     pub(crate) collective: Collective,
     /// What the numbers of choices stand for, the builtin first.
-    pub(crate) choices: Vec<Choice>,
+    pub(crate) choices: Vec<Candidate>,
     /// The cells of each communicator size.
     pub(crate) blocks: Vec<&'a [JudgedCell]>,
     pub(crate) problem: Problem,
@@ -51,7 +64,7 @@ fn expected(point: &JudgedPoint) -> Option<f64> {
 /// An offer before choices have numbers.
 #[derive(Clone, Copy, Debug)]
 struct Bid {
-    choice: Choice,
+    candidate: Candidate,
     log_gain: f64,
     proven: bool,
     /// The intervals do not tell it from the best.
@@ -72,12 +85,13 @@ fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Terms<
     let shared = one_choice(terms.release, &cells[0], terms.policy.assumptions);
     let bids: Vec<Vec<(u64, Vec<Bid>)>> =
         blocks.iter().map(|block| bids_of_block(block, shared, convincing, terms)).collect();
-    let named: BTreeSet<Choice> = bids.iter().flatten().flat_map(|(_, bids)| bids).map(|bid| bid.choice).collect();
-    let mut choices: Vec<Choice> = named.into_iter().filter(|choice| !choice.is_builtin()).collect();
-    choices.sort_unstable_by_key(|choice| complexity(*choice));
-    choices.insert(BUILTIN, Choice::BUILTIN);
-    let number: BTreeMap<Choice, usize> =
-        choices.iter().enumerate().map(|(number, choice)| (*choice, number)).collect();
+    let named: BTreeSet<Candidate> =
+        bids.iter().flatten().flat_map(|(_, bids)| bids).map(|bid| bid.candidate).collect();
+    let mut choices: Vec<Candidate> = named.into_iter().filter(|one| *one != Candidate::Builtin).collect();
+    choices.sort_unstable_by_key(|candidate| complexity(candidate.served()));
+    choices.insert(BUILTIN, Candidate::Builtin);
+    let number: BTreeMap<Candidate, usize> =
+        choices.iter().enumerate().map(|(number, candidate)| (*candidate, number)).collect();
     let classes = classes(collective, &choices, shared);
     let bound = (1.0 + terms.policy.max_regret).ln();
     let blocks_of_problem = bids.iter().map(|sites| {
@@ -96,15 +110,19 @@ fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Terms<
     Encoding { collective, choices, blocks, problem, shared }
 }
 
-/// Choices that may stand beside each other for one communicator size: all, or those that interoperate.
-fn classes(collective: Collective, choices: &[Choice], shared: bool) -> Vec<Vec<usize>> {
+/// Choices that may stand beside each other for one communicator size: all, or those that interoperate. Where sizes share
+/// one choice, they share the component too: else ranks of one call might turn to different ones.
+fn classes(collective: Collective, choices: &[Candidate], shared: bool) -> Vec<Vec<usize>> {
     if !shared {
         return vec![(0..choices.len()).collect()];
     }
     let mut classes: Vec<Vec<usize>> = Vec::new();
     let sized = matches!(collective, Collective::Gather | Collective::Scatter);
     for (number, choice) in choices.iter().enumerate() {
-        let alike = |class: &&mut Vec<usize>| sized && interoperate(collective, *choice, choices[class[0]]);
+        let alike = |class: &&mut Vec<usize>| match (*choice, choices[class[0]]) {
+            (Candidate::Tuned(one), Candidate::Tuned(other)) => sized && interoperate(collective, one, other),
+            _ => false,
+        };
         match classes.iter_mut().find(alike) {
             Some(class) => class.push(number),
             None => classes.push(vec![number]),
@@ -122,7 +140,7 @@ fn bids_of_block(
 ) -> Vec<(u64, Vec<Bid>)> {
     let convincing = convincing.get(&(block[0].cell.collective, block[0].cell.ranks)).filter(|_| shared);
     let Cell { collective, ranks, .. } = block[0].cell;
-    let builtin = || vec![Bid { choice: Choice::BUILTIN, log_gain: 0.0, proven: true, tied: false }];
+    let builtin = || vec![Bid { candidate: Candidate::Builtin, log_gain: 0.0, proven: true, tied: false }];
     let own = |cell: &JudgedCell| {
         let at = lookup_bytes(terms.release, collective, ranks, cell.cell.bytes, 1);
         let given_back = terms.given_back.iter().any(|range| covers(range, collective, ranks, at));
@@ -147,27 +165,29 @@ fn bids_of_block(
 /// What may serve a cell: the builtin, what replaces it by the verdict, and what is shown to do no harm.
 ///
 /// Where sizes share one choice, it is what convinces over all of them.
-fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Choice>>, terms: &Terms<'_>) -> Vec<Bid> {
+fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Candidate>>, terms: &Terms<'_>) -> Vec<Bid> {
     let mut bids = Vec::with_capacity(cell.points.len() + 1);
     let comparable = cell.point(Candidate::Builtin).is_some();
     for point in cell.points.iter().filter(|_| comparable) {
-        let Some(choice) = point.finding.candidate.choice() else { continue };
-        let Some(gain) = expected(point).filter(|_| !choice.is_builtin() && point.bar.is_none()) else { continue };
+        let candidate = point.finding.candidate;
+        let block = (cell.cell.collective, cell.cell.ranks);
+        let choosable = terms.can_serve(block, candidate) && point.bar.is_none();
+        let Some(gain) = expected(point).filter(|_| choosable) else { continue };
         let proven = match convincing {
-            Some(convincing) => convincing.contains(&choice),
+            Some(convincing) => convincing.contains(&candidate),
             None => point.shortfall.is_none(),
         };
         if proven || (convincing.is_none() && is_harmless(point, terms)) {
-            bids.push(Bid { choice, log_gain: gain.ln(), proven, tied: false });
+            bids.push(Bid { candidate, log_gain: gain.ln(), proven, tied: false });
         }
     }
     let best = best_log_gain(&bids);
     for bid in &mut bids {
-        let high = cell.point(Candidate::of(bid.choice)).and_then(|finding| finding.gain?.high);
+        let high = cell.point(bid.candidate).and_then(|finding| finding.gain?.high);
         bid.tied = bid.proven && high.is_some_and(|high| high.ln() >= best);
     }
     let unbeaten = bids.iter().all(|bid| !bid.proven);
-    bids.push(Bid { choice: Choice::BUILTIN, log_gain: 0.0, proven: unbeaten, tied: false });
+    bids.push(Bid { candidate: Candidate::Builtin, log_gain: 0.0, proven: unbeaten, tied: false });
     bids
 }
 
@@ -192,14 +212,14 @@ fn is_harmless(point: &JudgedPoint, terms: &Terms<'_>) -> bool {
 }
 
 /// Joins cells that look up the same bytes: a choice has to be offered in all of them.
-fn sites_of(cells: &[(u64, Vec<Bid>)], number: &BTreeMap<Choice, usize>, bound: f64) -> Vec<Site> {
+fn sites_of(cells: &[(u64, Vec<Bid>)], number: &BTreeMap<Candidate, usize>, bound: f64) -> Vec<Site> {
     let mut sites = Vec::with_capacity(cells.len());
     for alike in cells.chunk_by(|a, b| a.0 == b.0) {
         let mut offers: BTreeMap<usize, (usize, Offer)> = BTreeMap::new();
         for (_, bids) in alike {
             let best = best_log_gain(bids);
             for bid in bids {
-                let Some(choice) = number.get(&bid.choice) else { continue };
+                let Some(choice) = number.get(&bid.candidate) else { continue };
                 let fresh = Offer { choice: *choice, cost: 0.0, unproven: 0, within: true };
                 let (seen, offer) = offers.entry(*choice).or_insert((0, fresh));
                 let cost = (best - bid.log_gain).max(0.0);
@@ -251,11 +271,11 @@ fn bound_by_class(block: &mut Block, classes: &[Vec<usize>], bound: f64) {
 }
 
 impl Encoding<'_> {
-    /// What a choice costs each cell of a block, as the logarithm of its time over that of the best permitted candidate;
+    /// What a candidate costs each cell of a block, as the logarithm of its time over that of the best permitted candidate;
     /// cells that look up the same bytes share it evenly. Nothing where it is not offered.
-    pub(crate) fn log_regret(&self, block: usize, at: u64, choice: Choice) -> Option<f64> {
+    pub(crate) fn log_regret(&self, block: usize, at: u64, candidate: Candidate) -> Option<f64> {
         let site = self.problem.blocks[block].sites.iter().find(|site| site.at == at)?;
-        let offer = site.offers.iter().find(|offer| self.choices[offer.choice] == choice)?;
+        let offer = site.offers.iter().find(|offer| self.choices[offer.choice] == candidate)?;
         Some(offer.cost / f64::from(site.cells))
     }
 }

@@ -1,4 +1,4 @@
-//! From solved problems to the rule table: boundaries between measured sizes, and what holds where nothing was measured.
+//! From solved problems to who serves which calls: boundaries between measured sizes, and what holds where nothing was measured.
 //!
 //! Message sizes below the smallest and above the largest measured one are left to the builtin, and so are communicator
 //! sizes below and above the measured ones: Open MPI would otherwise serve them by the rule of their neighbour, which
@@ -7,11 +7,10 @@
 use collrules_record::findings::Crossover;
 use collrules_record::policy::Between;
 use collrules_record::validation::GivenBack;
-use collrules_record::{Bytes, Ranks};
+use collrules_record::{Bytes, Candidate, Ranks};
 use collrules_rules::metric::{Metric, lookup_bytes, metric};
 use collrules_rules::registry::{self, RankNeed, When};
 use collrules_rules::steps::Steps;
-use collrules_rules::table::{RankSteps, SizeSteps, all_builtin};
 use collrules_rules::{Choice, Collective, Release};
 
 use super::offers::{Encoding, Terms};
@@ -20,11 +19,18 @@ use crate::crossover::{boundary, interval};
 use crate::repair::{covers, leave};
 use crate::verdict::JudgedCell;
 
-/// The rules of a collective, and where they change their choice.
-pub(super) fn place(encoding: &Encoding<'_>, partition: &Partition, terms: &Terms<'_>) -> (RankSteps, Vec<Crossover>) {
-    let mut steps = all_builtin();
+/// What serves calls of so many lookup bytes.
+pub(crate) type Sizes = Steps<Candidate>;
+
+/// Who serves a collective by communicator size and lookup bytes, and where a choice changes.
+pub(super) fn place(
+    encoding: &Encoding<'_>,
+    partition: &Partition,
+    terms: &Terms<'_>,
+) -> (Steps<Sizes>, Vec<Crossover>) {
+    let mut steps = Steps::constant(Steps::constant(Candidate::Builtin));
     let mut crossovers = Vec::new();
-    let mut placed: Vec<(u64, u64, SizeSteps)> = Vec::new();
+    let mut placed: Vec<(u64, u64, Sizes)> = Vec::new();
     for range in &partition.ranges {
         let sizes = sizes(encoding, range, terms);
         for block in &encoding.blocks[range.first..range.end] {
@@ -52,24 +58,24 @@ pub(super) fn place(encoding: &Encoding<'_>, partition: &Partition, terms: &Term
         };
         steps.set(lower + 1, Some(*upper), between);
     }
-    leave(&mut steps, encoding.collective, terms.given_back);
+    leave(&mut steps, encoding.collective, terms.given_back, &Candidate::Builtin);
     (steps, crossovers)
 }
 
 /// The choices of a range over lookup bytes. Where sizes have to share a choice there is no builtin beside it.
-fn sizes(encoding: &Encoding<'_>, range: &Range, terms: &Terms<'_>) -> SizeSteps {
+fn sizes(encoding: &Encoding<'_>, range: &Range, terms: &Terms<'_>) -> Sizes {
     let choice = |number: usize| encoding.choices[number];
     let (Some((first, lowest)), Some((last, _))) = (range.choices.first(), range.choices.last()) else {
-        return Steps::constant(Choice::BUILTIN);
+        return Steps::constant(Candidate::Builtin);
     };
-    let mut sizes = Steps::constant(if encoding.shared { choice(*lowest) } else { Choice::BUILTIN });
+    let mut sizes = Steps::constant(if encoding.shared { choice(*lowest) } else { Candidate::Builtin });
     sizes.set(*first, None, choice(*lowest));
     for pair in range.choices.windows(2).filter(|pair| pair[0].1 != pair[1].1) {
         let (below, above) = (choice(pair[0].1), choice(pair[1].1));
         sizes.set(boundary_of_range(encoding, range, (pair[0].0, pair[1].0), (below, above), terms), None, above);
     }
     if let Some(beyond) = last.checked_add(1).filter(|_| !encoding.shared) {
-        sizes.set(beyond, None, Choice::BUILTIN);
+        sizes.set(beyond, None, Candidate::Builtin);
     }
     sizes
 }
@@ -79,7 +85,7 @@ fn boundary_of_range(
     encoding: &Encoding<'_>,
     range: &Range,
     (low, high): (u64, u64),
-    (below, above): (Choice, Choice),
+    (below, above): (Candidate, Candidate),
     terms: &Terms<'_>,
 ) -> u64 {
     let blocks = &encoding.blocks[range.first..range.end];
@@ -90,10 +96,10 @@ fn boundary_of_range(
         };
         terms.given_back.iter().any(here)
     };
-    if below.is_builtin() && given_back(low, &|range| range.lookup.1 == Some(low + 1)) {
+    if below == Candidate::Builtin && given_back(low, &|range| range.lookup.1 == Some(low + 1)) {
         return low + 1;
     }
-    if above.is_builtin() && given_back(high, &|range| range.lookup.0 == high) {
+    if above == Candidate::Builtin && given_back(high, &|range| range.lookup.0 == high) {
         return high;
     }
     let of_block = |block: &&&[JudgedCell]| {
@@ -116,29 +122,36 @@ fn lookup_at(cell: &JudgedCell, bytes: Bytes, release: Release) -> u64 {
 }
 
 /// The changes of choice inside the measured range of a block.
-fn changes(encoding: &Encoding<'_>, block: &[JudgedCell], sizes: &SizeSteps, terms: &Terms<'_>) -> Vec<Crossover> {
+fn changes(encoding: &Encoding<'_>, block: &[JudgedCell], sizes: &Sizes, terms: &Terms<'_>) -> Vec<Crossover> {
     let (collective, ranks) = (encoding.collective, block[0].cell.ranks);
     let Metric::Times(factor) = metric(terms.release, collective, ranks) else { return Vec::new() };
     let served = |cell: &JudgedCell| *sizes.get(lookup(cell, cell.cell.bytes, terms.release));
     let change = |pair: &[JudgedCell]| {
         let (lower, upper) = (&pair[0], &pair[1]);
         let (below, above) = (served(lower), served(upper));
-        if below == above {
+        // Where the component alone changes, no choice of the rules does.
+        let choices = (below.served(), above.served());
+        if choices.0 == choices.1 || [below, above].iter().any(|one| matches!(one, Candidate::Component(_))) {
             return None;
         }
         let start = |lookup: u64| sizes.iter().map(|(start, _, _)| start).filter(|start| *start <= lookup).max();
         let at = Bytes(start(lookup(upper, upper.cell.bytes, terms.release))?.div_ceil(factor.max(1)));
         let bracket = (lower.cell.bytes, upper.cell.bytes);
-        Some(Crossover { collective, ranks, below, above, at, bracket, interval: interval(block, at, below, above) })
+        let interval = interval(block, at, below, above);
+        Some(Crossover { collective, ranks, below: choices.0, above: choices.1, at, bracket, interval })
     };
     block.windows(2).filter_map(change).collect()
 }
 
-/// The same with the builtin where a choice does not hold.
-fn filtered(sizes: &SizeSteps, holds: impl Fn(Choice) -> bool) -> SizeSteps {
-    let mut kept = Steps::constant(Choice::BUILTIN);
-    for (start, end, choice) in sizes.iter().filter(|(_, _, choice)| holds(**choice)) {
-        kept.set(start, end, *choice);
+/// The same with the builtin where a choice does not hold. Where nobody asked who serves, nothing is handed over.
+fn filtered(sizes: &Sizes, holds: impl Fn(Choice) -> bool) -> Sizes {
+    let mut kept = Steps::constant(Candidate::Builtin);
+    for (start, end, candidate) in sizes.iter() {
+        if let Candidate::Tuned(choice) = *candidate
+            && holds(choice)
+        {
+            kept.set(start, end, *candidate);
+        }
     }
     kept
 }
@@ -165,26 +178,26 @@ fn runs_alike(release: Release, collective: Collective, choice: Choice) -> bool 
 /// Calls on it that look up L bytes pass L over its size, so that their message lies between those that look up L on the
 /// two neighbours. Both have to choose alike for all messages in between, not only for the same lookup bytes.
 fn agreement(
-    (lower, below): (Ranks, &SizeSteps),
-    (upper, above): (Ranks, &SizeSteps),
+    (lower, below): (Ranks, &Sizes),
+    (upper, above): (Ranks, &Sizes),
     encoding: &Encoding<'_>,
     release: Release,
-) -> SizeSteps {
+) -> Sizes {
     if let (Some(one), Some(other)) = (below.as_constant(), above.as_constant()) {
-        return Steps::constant(if one == other { *one } else { Choice::BUILTIN });
+        return Steps::constant(if one == other { *one } else { Candidate::Builtin });
     }
     if encoding.shared {
-        return Steps::constant(Choice::BUILTIN);
+        return Steps::constant(Candidate::Builtin);
     }
     let totals = |ranks| matches!(metric(release, encoding.collective, ranks), Metric::Times(factor) if factor > 1);
     let (small, large) =
         if totals(lower) && totals(upper) { (u128::from(lower.0), u128::from(upper.0)) } else { (1, 1) };
     let scaled =
         |bytes: u64, by: u128, over: u128| u64::try_from((u128::from(bytes) * by).div_ceil(over)).unwrap_or(u64::MAX);
-    let mut common = Steps::constant(Choice::BUILTIN);
+    let mut common = Steps::constant(Candidate::Builtin);
     for (start, end, choice) in below.iter() {
         for (other_start, other_end, other) in above.iter() {
-            if choice != other || choice.is_builtin() {
+            if choice != other || *choice == Candidate::Builtin {
                 continue;
             }
             // The lower neighbour's messages look up at least this much on the upper one, and the other way around.

@@ -1,4 +1,4 @@
-//! Rules where another component serves the calls today.
+//! Rules where a component serves the calls today that can only be displaced as a whole.
 
 use std::collections::BTreeSet;
 
@@ -17,10 +17,12 @@ fn serving(ranks: u32, by: Component) -> Serving {
     Serving { collective: Collective::Bcast, ranks: Ranks(ranks), by, without }
 }
 
-/// Bcast on 2 ranks is served by `tuned`, on 4 by `han`.
+/// Bcast on 2 ranks is served by `tuned`, on 4 by `hcoll`.
 fn analyze(campaign: &Campaign) -> (Findings, BTreeSet<Collective>) {
-    let placement =
-        Placement { serving: vec![serving(2, Component::TUNED), serving(4, Component::HAN)], ..Placement::default() };
+    let placement = Placement {
+        serving: vec![serving(2, Component::TUNED), serving(4, "hcoll".parse().unwrap())],
+        ..Placement::default()
+    };
     let observations = Observations::from_samples(campaign.text()).unwrap();
     analyze_among(
         &observations,
@@ -35,7 +37,7 @@ fn analyze(campaign: &Campaign) -> (Findings, BTreeSet<Collective>) {
 }
 
 /// On 2 ranks algorithm 6 is better than the builtin. On 4 ranks, at 1 KiB, what `tuned` does by itself is as good as
-/// `han`; at 64 KiB the times are given: `han`, `tuned` by itself, its algorithm 3.
+/// `hcoll`; at 64 KiB the times are given: `hcoll`, `tuned` by itself, its algorithm 3.
 fn campaign(han: f64, own: f64, pipeline: f64) -> Campaign {
     let mut campaign = Campaign::new(1, 0.002);
     campaign.time(cell(Collective::Bcast, 2, 1024), &[(Candidate::Builtin, 10.0), (plain(6), 5.0)]);
@@ -57,12 +59,12 @@ fn rules_that_pay_displace_the_component_and_gains_are_over_it() {
     let large = finding(&findings, cell(Collective::Bcast, 4, 65536));
     assert_eq!(large.served, Choice::plain(3));
     let gain = large.served_gain().unwrap().point;
-    assert!((1.9..2.1).contains(&gain), "{gain}: over han, not over what tuned does by itself");
+    assert!((1.9..2.1).contains(&gain), "{gain}: over hcoll, not over what tuned does by itself");
     let small = finding(&findings, cell(Collective::Bcast, 4, 1024));
-    assert_eq!(small.served_candidate(), OWN, "no rule means tuned's own decision once han is out of the way");
+    assert_eq!(small.served_candidate(), OWN, "no rule means tuned's own decision once hcoll is out of the way");
     assert!((0.98..1.02).contains(&small.served_gain().unwrap().point));
     assert_eq!(finding(&findings, cell(Collective::Bcast, 2, 1024)).unruled, Candidate::Builtin);
-    assert!(remarked(&findings, "served by Open MPI's component han; all gains are over that"));
+    assert!(remarked(&findings, "served by Open MPI's component hcoll; all gains are over that"));
 }
 
 /// Twice as fast at one size, but 20 % slower at another, where the rules leave it to `tuned`.
@@ -78,7 +80,7 @@ fn a_component_stays_where_a_size_would_lose() {
     assert_eq!(rules(&findings, Collective::Bcast, 4), [(0, Choice::BUILTIN)]);
     let large = finding(&findings, cell(Collective::Bcast, 4, 65536));
     assert_eq!((large.served, large.unruled), (Choice::BUILTIN, Candidate::Builtin));
-    assert!(matches!(&large.verdict, Verdict::Keep { why } if why == "han serves it"));
+    assert!(matches!(&large.verdict, Verdict::Keep { why } if why == "hcoll serves it"));
     assert!(remarked(&findings, "1 of 3 cells would be slower, the most by 1.20x"));
     // Rules for communicators that tuned serves anyway are not touched.
     assert!(rules(&findings, Collective::Bcast, 2).iter().any(|(_, choice)| *choice == Choice::plain(6)));
@@ -90,6 +92,20 @@ fn what_only_beats_tuned_displaces_nothing() {
     let (findings, freed) = analyze(&campaign(100.0, 300.0, 150.0));
     assert!(freed.is_empty());
     assert_eq!(rules(&findings, Collective::Bcast, 4), [(0, Choice::BUILTIN)]);
+}
+
+/// Where the component's own file can say nothing, a setting alone may be what is gained by.
+#[test]
+fn a_setting_alone_is_a_tuning() {
+    let mut campaign = Campaign::new(1, 0.002);
+    for bytes in [1024, 65536] {
+        let times = [(Candidate::Builtin, 20.0), (plain(3), 15.0), (OWN, 10.0)];
+        campaign.time(cell(Collective::Bcast, 4, bytes), &times);
+    }
+    let (findings, freed) = analyze(&campaign);
+    assert_eq!(freed, BTreeSet::from([Collective::Bcast]));
+    assert!(findings.table.is_empty());
+    assert!(findings.cells.iter().all(|cell| cell.served_candidate() == OWN));
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod crossovers;
 mod curse;
 mod errors;
 mod guidelines;
+mod han;
 mod noise;
 mod policy;
 mod properties;

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use collrules_record::policy::Assumptions;
 use collrules_record::sample::COLUMNS;
 use collrules_record::validation::{Criteria, Outcome, Round, ValidatedCell};
-use collrules_record::{Bytes, Candidate, Cell, Estimate, Ranks};
+use collrules_record::{Bytes, Candidate, Cell, Estimate, Handover, Ranks};
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Choice, Collective, Release, RuleTable};
@@ -90,7 +90,7 @@ impl Study {
     }
 
     fn round(&self, criteria: Criteria) -> Round {
-        let known = |_| Known { tuned: true, served: Choice::plain(6), control: false };
+        let known = |_| Known { tuned: true, served: Choice::plain(6), handed: false, control: false };
         compare(&Observations::from_samples(&self.text).unwrap(), criteria, known).unwrap()
     }
 
@@ -196,6 +196,7 @@ fn round(collective: Collective, rows: &[(u32, u64, u32, f64, Outcome)]) -> Roun
         cell: Cell { collective, ranks: Ranks(*ranks), bytes: Bytes(*bytes) },
         tuned: true,
         served: Choice::plain(*algorithm),
+        handed: false,
         control: *algorithm == 0,
         without: estimate(1e-5),
         with: estimate(1e-5 / speedup),
@@ -220,7 +221,14 @@ fn table(collective: Collective, ranks: (u64, Option<u64>)) -> RuleTable {
 
 fn repaired(round: &Round, table: &RuleTable, freed: &[Collective]) -> (Vec<Cell>, RuleTable) {
     let freed: BTreeSet<Collective> = freed.iter().copied().collect();
-    let found = repair(round, Criteria::default(), table, Release::V4_1, Assumptions::default(), &freed);
+    let found = repair(
+        round,
+        Criteria::default(),
+        (table, &Handover::default()),
+        Release::V4_1,
+        Assumptions::default(),
+        &freed,
+    );
     let left = without(table, &found.ranges);
     (found.cells, left)
 }

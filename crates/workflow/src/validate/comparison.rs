@@ -108,23 +108,29 @@ impl Bench<'_> {
     ) -> Result<(Campaign, Plan), WorkflowError> {
         let plan = self.plan(subject);
         let rules = std::fs::read(&subject.file).map_err(|cause| WorkflowError::open(&subject.file, cause))?;
+        let read = |file: &Path| std::fs::read(file).map_err(|cause| WorkflowError::open(file, cause));
+        let han = subject.han_file().map(|file| read(&file)).transpose()?;
         let mut number = 0;
         loop {
             number += 1;
             let path = home.file(&rundir::comparison(number));
             if !path.exists() {
-                let request = Request::Validate(self.options.clone());
+                let request = Request::Validate(Box::new(self.options.clone()));
                 let manifest =
                     campaign::manifest(request, self.backend, self.survey, &plan, &subject.pins, self.command.clone());
                 let run = RunDir::create(path, &manifest)?;
                 run.write_bytes(rundir::RULES, &rules)?;
+                if let Some(han) = &han {
+                    run.write_bytes(rundir::HAN, han)?;
+                }
                 return Ok((Campaign::new(run)?, plan));
             }
             let Ok(run) = RunDir::open(path) else { continue };
             if run.file(rundir::VALIDATION).exists() {
                 continue;
             }
-            let same_file = std::fs::read(run.file(rundir::RULES)).is_ok_and(|bytes| bytes == rules);
+            let same_file = std::fs::read(run.file(rundir::RULES)).is_ok_and(|bytes| bytes == rules)
+                && std::fs::read(run.file(rundir::HAN)).ok() == han;
             let Manifest { plan: begun, survey, .. } = run.manifest()?;
             let same_system = (&survey.version, &survey.hosts) == (&self.survey.version, &self.survey.hosts);
             let same_cells = begun.cells == plan.cells || !self.options.chooses_cells();

@@ -112,7 +112,7 @@ pub(crate) fn after_tuning(
     session: &mut Session<'_>,
 ) -> Result<Published, WorkflowError> {
     let Measured { started, tuning, .. } = measured;
-    if !tuning.validate || published.findings.table.is_empty() {
+    if !tuning.validate || published.findings.changes_nothing() {
         return Ok(published);
     }
     let Some(spending) = first_comparison(tuning.budget, started.startup) else {

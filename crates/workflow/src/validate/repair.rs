@@ -39,7 +39,7 @@ pub(super) fn rounds(
         if let Some(kept) = &subject.kept {
             session.say(&format!("{} is repaired; the old file is kept as {}", subject.shown, kept.display()));
         }
-        if subject.table.is_empty() {
+        if subject.is_empty() {
             session.say("no rule is left: the builtin serves all calls");
             return Ok(validation);
         }
@@ -75,20 +75,24 @@ fn analyze_anew(
     let Tuned { run, manifest, findings: before } = tuned.as_ref().clone();
     let (criteria, policy) = (before.criteria, before.tree.policy);
     let findings = analyze::giving_back(&run, &manifest, criteria, policy, &claimed.given_back, session)?;
-    if findings.table == subject.table && findings.pins == before.pins {
+    if findings.table == subject.table && findings.handover == before.handover && findings.pins == before.pins {
         return Err(unchanged(subject));
     }
     let cells: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
     let original = Original::of(&subject.file, subject.kept.as_deref())?;
     let text = publish::rules_text(&findings)?;
-    let draft = Draft { text: &text, table: &findings.table, release: subject.release, cells: &cells };
-    let proof = put_in_place(bench, &run, &original, &draft)?;
+    let han = publish::han_text(&findings)?.map(|text| (text, &findings.handover));
+    let draft = Draft { text: &text, table: &findings.table, han, release: subject.release, cells: &cells };
+    let han_before = subject.han_file().map(|file| Original::of(&file, None)).transpose()?;
+    let proof = put_in_place(bench, &run, (&original, han_before.as_ref()), &draft)?;
     subject.table = findings.table.clone();
+    subject.handover = findings.handover.clone();
     subject.pins = served::pins(&manifest.pins, &findings);
     subject.kept.get_or_insert(original.kept);
-    claimed.settings = subject.settings();
+    let tuning = publish::tuning(&run, &findings, subject.pins.clone());
+    claimed.settings = tuning.by_name();
     home.write_validation(&claimed)?;
-    publish::settings(&run, &subject.pins, session)?;
+    publish::settings(&run, &tuning, session)?;
     let proof = prove::sentences(&findings, &proof, bench.backend.name(), bench.survey);
     let published = Published {
         run: run.clone(),
@@ -117,8 +121,8 @@ fn rewrite(
     let before = std::fs::read(&subject.file).map_err(|cause| WorkflowError::open(&subject.file, cause))?;
     let original = Original::of(&subject.file, subject.kept.as_deref())?;
     let text = in_format_of(&before, &table, subject, &original)?;
-    let draft = Draft { text: &text, table: &table, release: subject.release, cells: &subject.cells };
-    put_in_place(bench, home, &original, &draft)?;
+    let draft = Draft { text: &text, table: &table, han: None, release: subject.release, cells: &subject.cells };
+    put_in_place(bench, home, (&original, None), &draft)?;
     subject.table = table;
     subject.kept.get_or_insert(original.kept);
     home.write_validation(&claimed)?;
@@ -127,7 +131,8 @@ fn rewrite(
 
 fn wanted(bench: &Bench<'_>, subject: &Subject, validation: &Validation) -> Repair {
     let Some(round) = validation.last().filter(|_| bench.options.repair) else { return Repair::default() };
-    repair(round, bench.criteria, &subject.table, subject.release, subject.assumptions(), &subject.freed())
+    let halves = (&subject.table, &subject.handover);
+    repair(round, bench.criteria, halves, subject.release, subject.assumptions(), &subject.freed())
 }
 
 /// What is true once the repair is in place.
@@ -153,7 +158,7 @@ fn unchanged(subject: &Subject) -> WorkflowError {
 fn put_in_place(
     bench: &mut Bench<'_>,
     directory: &RunDir,
-    original: &Original,
+    (original, han): (&Original, Option<&Original>),
     draft: &Draft<'_>,
 ) -> Result<Proof, WorkflowError> {
     let consequence = |file: &std::path::Path| {
@@ -165,6 +170,7 @@ fn put_in_place(
     };
     prove::prove(bench.backend, directory, draft, consequence, |_| {
         original.keep()?;
+        han.map(Original::keep).transpose()?;
         let written = rundir::replace(&original.file, draft.text);
         written.map_err(|cause| WorkflowError::write(&original.file, cause))
     })

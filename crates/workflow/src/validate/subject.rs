@@ -9,13 +9,14 @@ use collrules_record::options::Validating;
 use collrules_record::plan::Deployment;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Cell, Manifest, Ranks, Seconds, Survey};
-use collrules_rules::{Behaviour, Collective, Release, RuleTable, deploy};
-use collrules_runner::{RunnerError, grid, validation};
+use collrules_record::{Cell, Handover, Manifest, Ranks, Seconds, Survey};
+use collrules_rules::deploy::Tuning;
+use collrules_rules::{Behaviour, Collective, Release, RuleTable, han};
+use collrules_runner::{RunnerError, grid, serving, validation};
 use collrules_tuner::validation::Known;
 
 use crate::error::WorkflowError;
-use crate::publish::Published;
+use crate::publish::{self, Published};
 use crate::session::Session;
 use crate::start::{Pins, Started, oversubscribes};
 use crate::{served, verify};
@@ -97,9 +98,11 @@ pub(super) struct Subject {
     pub(super) shown: String,
     /// What it says to this release.
     pub(super) table: RuleTable,
+    /// What HAN hands over beside it.
+    pub(super) handover: Handover,
     pub(super) release: Release,
     pub(super) version: collrules_rules::Version,
-    /// Settings beside the two that switch the file on.
+    /// Settings beside those that switch the files on.
     pub(super) pins: Pins,
     /// The cells to compare.
     pub(super) cells: Vec<Cell>,
@@ -130,6 +133,7 @@ impl Subject {
             ));
             origin = Origin::Foreign;
         }
+        whole(&origin, &behaviour)?;
         let mut subject = Self::from(file, shown, table, origin, started);
         subject.choose(options, started.survey.slots())?;
         Ok(subject)
@@ -161,7 +165,8 @@ impl Subject {
             _ => Ranks(0),
         };
         let (release, version) = (started.release, started.survey.version);
-        Self { file, shown, table, release, version, pins, cells: Vec::new(), ranks, origin, kept: None }
+        let handover = origin.findings().map(|findings| findings.handover.clone()).unwrap_or_default();
+        Self { file, shown, table, handover, release, version, pins, cells: Vec::new(), ranks, origin, kept: None }
     }
 
     /// The directory with the findings of the file.
@@ -215,7 +220,7 @@ impl Subject {
         cells.sort_unstable();
         cells.dedup();
         if cells.is_empty() {
-            return Err(WorkflowError::Usage(if self.table.is_empty() {
+            return Err(WorkflowError::Usage(if self.is_empty() {
                 format!("{} leaves everything to the builtin: there is nothing to compare", self.shown)
             } else {
                 format!("{} has no rules for what --ops, --np and --sizes say", self.shown)
@@ -230,16 +235,22 @@ impl Subject {
         Ok(())
     }
 
-    /// Whether the file, or a setting that belongs to it, has a say in a collective.
+    /// Whether a file, or a setting that belongs to them, has a say in a collective.
     fn rules(&self, collective: Collective) -> bool {
-        self.table.collectives().any(|(other, _)| other == collective) || self.freed().contains(&collective)
+        self.table.collectives().any(|(other, _)| other == collective)
+            || self.handover.get(collective).is_some()
+            || self.freed().contains(&collective)
+    }
+
+    /// Whether nothing is left of the tuning.
+    pub(super) fn is_empty(&self) -> bool {
+        self.table.is_empty() && self.handover.is_empty() && self.freed().is_empty()
     }
 
     /// Collectives that a setting hands over to `coll/tuned`.
     pub(super) fn freed(&self) -> BTreeSet<Collective> {
-        let needed = self.origin.findings().map(|findings| findings.pins.clone()).unwrap_or_default();
-        let named = |collective: &Collective| needed.keys().any(|name| name.contains(&format!("_{collective}_")));
-        Collective::ALL.into_iter().filter(named).collect()
+        let findings = self.origin.findings();
+        findings.map(|findings| serving::freed(&findings.placement, &findings.pins)).unwrap_or_default()
     }
 
     /// Leaves out what the first visits of a launch would not have time for, by what calls took while tuning: cells
@@ -255,7 +266,7 @@ impl Subject {
             FIRST_CALLS * time.fold(f64::INFINITY, f64::min)
         };
         let class = |cell: &Cell| match self.known(*cell) {
-            Known { served, .. } if served.is_builtin() => 2,
+            Known { served, handed: false, .. } if served.is_builtin() => 2,
             Known { tuned, .. } => u8::from(!tuned),
         };
         let mut by_worth: Vec<(u8, f64, Cell)> =
@@ -281,16 +292,34 @@ impl Subject {
     /// What is known of a cell.
     pub(super) fn known(&self, cell: Cell) -> Known {
         let served = self.table.lookup(cell.collective, cell.ranks.0.into(), cell.lookup_bytes(self.release));
+        let handed = self.handover.hands(cell);
         Known {
             tuned: self.origin.findings().is_some_and(|findings| findings.cells.iter().any(|found| found.cell == cell)),
             served,
-            control: served.is_builtin() && self.pins.is_empty(),
+            handed,
+            control: served.is_builtin() && !handed && self.pins.is_empty(),
         }
     }
 
-    /// All settings that put the file in force.
+    /// What is put in force: the file, or, where it is that of a run, the whole tuning of the run.
+    pub(super) fn tuning(&self) -> Tuning {
+        match (self.run(), self.origin.findings()) {
+            (Some(run), Some(findings)) => publish::tuning(run, findings, self.pins.clone()),
+            _ => {
+                let rules = Some(self.file.to_string_lossy().into_owned());
+                Tuning { rules, han: None, pins: self.pins.clone() }
+            }
+        }
+    }
+
+    /// HAN's rules file, if the tuning has one.
+    pub(super) fn han_file(&self) -> Option<PathBuf> {
+        self.tuning().han.map(PathBuf::from)
+    }
+
+    /// All settings that put the tuning in force.
     pub(super) fn settings(&self) -> BTreeMap<String, String> {
-        deploy::by_name(&self.file.to_string_lossy(), &self.pins)
+        self.tuning().by_name()
     }
 
     /// Where results go: the run, or a directory of their own.
@@ -348,6 +377,30 @@ impl Subject {
              to compare it with; switch it off there for the comparison",
         )))
     }
+}
+
+/// Refuses a tuning of which HAN's half is missing, or another one: it would be compared as what it is not.
+fn whole(origin: &Origin, behaviour: &Behaviour) -> Result<(), WorkflowError> {
+    let run = match origin {
+        Origin::Foreign => return Ok(()),
+        Origin::Analysis { run, .. } => run,
+        Origin::Run(tuned) => &tuned.run,
+    };
+    let Some(findings) = origin.findings().filter(|findings| !findings.handover.is_empty()) else { return Ok(()) };
+    let path = run.file(rundir::HAN);
+    let text = std::fs::read(&path).map_err(|cause| WorkflowError::open(&path, cause))?;
+    let read = match han::load(&text, behaviour) {
+        han::Load::Accepted(read) => Handover::of_han(&read.to_table()),
+        _ => Handover::default(),
+    };
+    if read == findings.handover {
+        return Ok(());
+    }
+    Err(WorkflowError::Input(format!(
+        "{} does not say what the findings beside it say; `collrules analyze {}` writes it anew",
+        path.display(),
+        run.path().display(),
+    )))
 }
 
 /// Whether two paths lead to the same place.

@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 use collrules_record::options::System;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Cell, Survey};
+use collrules_record::{Cell, Handover, Survey};
 use collrules_report::notes;
-use collrules_rules::{Behaviour, Collective, Load, Loaded, RuleTable, han, load};
-use collrules_runner::circumstances::{self, Circumstances};
+use collrules_rules::deploy::Tuning;
+use collrules_rules::steps::Steps;
+use collrules_rules::{Behaviour, Choice, Collective, Load, Loaded, RuleTable, han, load};
+use collrules_runner::circumstances::{self, Circumstances, Reader};
 use collrules_runner::messages::{self, Messages};
 use collrules_runner::mpi::MpiBackend;
 use collrules_runner::proof::{self, Proof};
@@ -65,6 +67,13 @@ pub struct Verified {
     pub uncounted: Option<String>,
 }
 
+/// HAN's half of a tuning.
+struct Half {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    handover: Handover,
+}
+
 /// The file in question, and what it means to the Open MPI in use.
 struct Question {
     path: PathBuf,
@@ -72,6 +81,8 @@ struct Question {
     table: RuleTable,
     ruled: Vec<Collective>,
     behaviour: Behaviour,
+    /// HAN's rules file beside it.
+    han: Option<Half>,
 }
 
 /// Shows whether a rules file is obeyed.
@@ -110,6 +121,9 @@ fn ask(options: &Options, mut started: Started<MpiBackend>) -> Result<Verified, 
     if let Some(pins) = &pins {
         started.backend.pin(pins);
     }
+    if let Some(half) = question.han.as_ref().filter(|_| !options.deployed) {
+        started.backend.pin(&half.settings());
+    }
     if !options.deployed {
         found = started.backend.circumstances(Some(&question.path))?;
     }
@@ -119,7 +133,16 @@ fn ask(options: &Options, mut started: Started<MpiBackend>) -> Result<Verified, 
     if verified.reasons.is_empty() {
         let Started { backend, survey, release, .. } = &mut started;
         let layout = options.system.layout;
-        verified.reasons = served::displacing(backend, &options.scratch, &cells, survey, *release, layout)?;
+        // Of what HAN hands over the proof tells who serves it.
+        let handed =
+            |cell: &&Cell| question.han.as_ref().is_some_and(|half| half.handover.touches(cell.collective, cell.ranks));
+        // Where the file has no rules, nobody stands in their way.
+        let ruled = |cell: &&Cell| {
+            let blocks = question.table.collectives().find(|(collective, _)| *collective == cell.collective);
+            blocks.is_some_and(|(_, steps)| *steps.get(cell.ranks.0.into()) != Steps::constant(Choice::BUILTIN))
+        };
+        let others: Vec<Cell> = cells.iter().filter(|cell| ruled(cell) && !handed(cell)).copied().collect();
+        verified.reasons = served::displacing(backend, &options.scratch, &others, survey, *release, layout)?;
     }
     if verified.reasons.is_empty() {
         prove(options, &question, &mut started, &cells, &mut verified)?;
@@ -172,7 +195,7 @@ impl Verified {
             file: question.path.clone(),
             version: started.survey.version,
             deployed,
-            empty: question.table.is_empty(),
+            empty: question.table.is_empty() && question.han.is_none(),
             pins,
             notes: other.map(note).into_iter().collect(),
             reasons: Vec::new(),
@@ -185,8 +208,15 @@ impl Verified {
 
 /// The one file that the ranks name, seen from where they work; none where there is not exactly one.
 fn deployed(found: &[Circumstances]) -> Option<PathBuf> {
-    let mut files: Vec<PathBuf> =
-        found.iter().filter_map(|rank| Some(Path::new(&rank.directory).join(rank.file.as_ref()?))).collect();
+    let named = |file: fn(&Circumstances) -> Option<&String>| -> Vec<PathBuf> {
+        found.iter().filter_map(|rank| Some(Path::new(&rank.directory).join(file(rank)?))).collect()
+    };
+    let mut files = named(|rank| rank.tuned.file.as_ref());
+    if files.is_empty() {
+        // HAN's half may be all there is; what it belongs to lies beside it.
+        let han = named(|rank| rank.han.file.as_ref());
+        files = han.iter().map(|file| file.with_file_name(rundir::RULES)).filter(|file| file.is_file()).collect();
+    }
     files.sort_unstable();
     files.dedup();
     if files.len() == 1 { files.pop() } else { None }
@@ -204,7 +234,7 @@ impl Question {
     /// A file of which only the name is known.
     fn unread(path: PathBuf, survey: &Survey) -> Result<Self, WorkflowError> {
         let behaviour = Behaviour::of(survey.version).map_err(RunnerError::from)?;
-        Ok(Self { path, bytes: Vec::new(), table: RuleTable::new(), ruled: Vec::new(), behaviour })
+        Ok(Self { path, bytes: Vec::new(), table: RuleTable::new(), ruled: Vec::new(), behaviour, han: None })
     }
 }
 
@@ -216,14 +246,52 @@ fn question(path: PathBuf, survey: &Survey) -> Result<Question, WorkflowError> {
     let behaviour = Behaviour::of(survey.version).map_err(RunnerError::from)?;
     // Why a file is not taken is told by the release in use.
     let table = in_force(&path, &bytes, &behaviour)?.to_table();
-    let ruled = collectives(&bytes);
-    Ok(Question { path, bytes, table, ruled, behaviour })
+    let han = half_beside(&path, &behaviour)?;
+    let mut ruled = collectives(&bytes);
+    ruled.extend(han.iter().flat_map(|half| half.handover.collectives()));
+    ruled.sort_unstable();
+    ruled.dedup();
+    Ok(Question { path, bytes, table, ruled, behaviour, han })
+}
+
+/// HAN's half of the tuning whose rules file this is: what lies beside it under its name, as its findings say.
+fn half_beside(rules: &Path, behaviour: &Behaviour) -> Result<Option<Half>, WorkflowError> {
+    let directory = rules.parent().unwrap_or(Path::new("/"));
+    let findings = RunDir::derived(directory).ok().and_then(|run| run.findings().ok());
+    if findings.is_none_or(|findings| findings.handover.is_empty()) {
+        return Ok(None);
+    }
+    let path = directory.join(rundir::HAN);
+    let bytes = std::fs::read(&path).map_err(|cause| WorkflowError::open(&path, cause))?;
+    let rejected = |why: String| WorkflowError::NotInForce { path: path.clone(), reasons: vec![why] };
+    let handover = match han::load(&bytes, behaviour) {
+        han::Load::Accepted(read) => Handover::of_han(&read.to_table()),
+        han::Load::Rejected(why) | han::Load::Crashes(why) => {
+            return Err(rejected(format!("{}: {why}", behaviour.name())));
+        }
+        han::Load::NoHan => return Err(rejected(format!("{} has no HAN", behaviour.name()))),
+    };
+    Ok(Some(Half { path, bytes, handover }))
+}
+
+impl Half {
+    /// What switches it on.
+    fn settings(&self) -> Pins {
+        Tuning { han: Some(self.path.to_string_lossy().into_owned()), ..Tuning::default() }.by_name()
+    }
 }
 
 /// What the settings of the ranks put in the way, each with where it comes from.
 fn obstacles(question: &Question, started: &Started<MpiBackend>, found: &[Circumstances]) -> Vec<String> {
     let ruled = question.ruled.iter().copied().collect();
-    let obstacles = circumstances::obstacles(found, &question.path, &question.bytes, &ruled, &question.behaviour);
+    let mut obstacles = circumstances::forced(found, &ruled, &question.behaviour);
+    // Beside HAN's half there need not be another.
+    if !question.table.is_empty() || question.han.is_none() {
+        obstacles.extend(circumstances::obstacles(found, Reader::Tuned, &question.path, &question.bytes));
+    }
+    if let Some(half) = &question.han {
+        obstacles.extend(circumstances::obstacles(found, Reader::Han, &half.path, &half.bytes));
+    }
     obstacles.iter().map(|obstacle| reasons::with_source(obstacle, &started.backend)).collect()
 }
 
@@ -247,7 +315,9 @@ fn prove(
 ) -> Result<(), WorkflowError> {
     let Question { path, table, .. } = question;
     let Started { backend, survey, release, .. } = started;
-    let proof = proof::prove(backend, path, &options.scratch, table, *release, cells)?;
+    let han = question.han.as_ref().map(|half| proof::HanFile { file: &half.path, handover: &half.handover });
+    let files = proof::Files { rules: path, table, han };
+    let proof = proof::prove(backend, files, &options.scratch, *release, cells)?;
     verified.reasons = reasons::of_proof(&proof);
     if !proof.faults.is_empty() {
         verified.reasons.extend(reasons::explaining(question, survey, *release));

@@ -1,0 +1,66 @@
+//! What is to be said where HAN serves, and hands calls over to `coll/tuned`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::estimate::geometric_mean;
+use collrules_record::findings::{CellFinding, Findings};
+use collrules_record::{Candidate, Ranks};
+use collrules_rules::Collective;
+
+use crate::common::Block;
+
+/// For each collective that HAN serves how much of it is handed over, in whole sentences; and what the files mean for
+/// communicators that were not measured.
+pub(crate) fn remarks(findings: &Findings, handable: &BTreeSet<Block>) -> Vec<String> {
+    let mut sizes: BTreeMap<Collective, Vec<Ranks>> = BTreeMap::new();
+    for (collective, ranks) in handable {
+        sizes.entry(*collective).or_default().push(*ranks);
+    }
+    let mut remarks: Vec<String> =
+        sizes.iter().map(|(collective, ranks)| of_collective(findings, *collective, ranks)).collect();
+    if !findings.handover.is_empty() {
+        remarks.push(elsewhere(findings, handable));
+    }
+    remarks
+}
+
+fn of_collective(findings: &Findings, collective: Collective, ranks: &[Ranks]) -> String {
+    let cells = || {
+        let mine = |cell: &&CellFinding| cell.cell.collective == collective && ranks.contains(&cell.cell.ranks);
+        findings.cells.iter().filter(mine)
+    };
+    let handed: Vec<&CellFinding> = cells().filter(|cell| cell.served_candidate() != Candidate::Builtin).collect();
+    let sizes: Vec<String> = ranks.iter().map(ToString::to_string).collect();
+    let all = cells().count();
+    let served = format!(
+        "On {} ranks {collective} is served by Open MPI's component han, which is the builtin there",
+        sizes.join(", ")
+    );
+    if handed.is_empty() {
+        return format!("{served}, and stays so: nothing of coll/tuned was shown to be better in any of {all} cells.");
+    }
+    let gains = handed.iter().filter_map(|cell| cell.served_gain()).map(|gain| gain.point);
+    let gain = geometric_mean(gains).unwrap_or(1.0);
+    let kept = match all - handed.len() {
+        0 => String::new(),
+        kept => format!("; {kept} stay with HAN"),
+    };
+    format!(
+        "{served}. HAN's rules file hands {} of {all} cells over to coll/tuned: {gain:.2}x in geometric mean over \
+         these{kept}.",
+        handed.len(),
+    )
+}
+
+/// What nobody measured.
+fn elsewhere(findings: &Findings, handable: &BTreeSet<Block>) -> String {
+    let ranks: BTreeSet<Ranks> =
+        handable.iter().filter(|block| findings.handover.touches(block.0, block.1)).map(|block| block.1).collect();
+    let ranks: Vec<String> = ranks.iter().map(ToString::to_string).collect();
+    format!(
+        "Both files know the number of ranks, not where they are. HAN's file acts on every communicator of {} ranks that \
+         HAN serves, and the rules of coll/tuned act on every one of that size, on a single node as well. Communicators of \
+         other sizes stay with HAN. Rules for as few ranks as a node has act inside HAN too.",
+        ranks.join(", "),
+    )
+}
