@@ -10,7 +10,7 @@ use crate::running::{Process, Running, is_alive, kill, wait_for};
 use crate::support::{OpenMpi, Ran, bounded, collrules, prepare, skip, under_each_release};
 
 /// A stand-in for the worker.
-fn script(directory: &Path, text: &str) -> PathBuf {
+pub(crate) fn script(directory: &Path, text: &str) -> PathBuf {
     let path = directory.join("worker");
     fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();

@@ -11,6 +11,7 @@ mod compared;
 mod documents;
 mod examples;
 mod files;
+mod guidelines;
 mod import;
 mod inputs;
 mod large;

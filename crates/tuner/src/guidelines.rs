@@ -192,13 +192,12 @@ fn severities(cells: &[CellTimings], statistic: Statistic, criteria: Criteria) -
 fn severity(cell: &CellTimings, evidence: &[Evidence], level: f64) -> Option<Estimate> {
     let gains: Vec<Estimate> = evidence.iter().filter_map(|evidence| evidence.gain).collect();
     let largest = gains.iter().max_by(|a, b| a.point.total_cmp(&b.point))?;
-    let all = |end: &dyn Fn(&Estimate) -> Option<f64>| {
-        let ends: Option<Vec<f64>> = gains.iter().map(end).collect();
-        ends?.into_iter().max_by(f64::total_cmp)
-    };
     // One mock-up that was timed too seldom for an interval says nothing about how large the others are.
     let low = gains.iter().filter_map(|gain| gain.low).max_by(f64::total_cmp);
-    let high = all(&|gain| gain.high);
+    // What was dropped early, for being clearly slower, has none either, and is no rival for the largest.
+    let rivals = gains.iter().filter(|gain| gain.high.is_some() || low.is_none_or(|low| gain.point > low));
+    let highs: Option<Vec<f64>> = rivals.map(|gain| gain.high).collect();
+    let high = highs.and_then(|highs| highs.into_iter().max_by(f64::total_cmp));
     let point = cell.builtin().and_then(|builtin| unpicked(cell, builtin)).unwrap_or(largest.point);
     let within = point.clamp(low.unwrap_or(0.0).min(largest.point), high.unwrap_or(f64::INFINITY).max(largest.point));
     let share = Estimate { point: within, low, high, level, samples: largest.samples };

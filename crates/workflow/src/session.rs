@@ -65,7 +65,7 @@ pub enum Event<'a> {
 }
 
 /// Starts what carries out the jobs of a system, and surveys it.
-pub type Start = dyn Fn(&System, &Arc<AtomicBool>) -> Result<Started, RunnerError>;
+pub type Start<'a> = dyn Fn(&System, &Arc<AtomicBool>) -> Result<Started, RunnerError> + 'a;
 
 /// What every workflow gets beside its options.
 pub struct Session<'a> {
@@ -76,7 +76,7 @@ pub struct Session<'a> {
     /// The words that started the program, for the manifest.
     pub command: Vec<String>,
     /// Starts what carries out jobs: [`start::start`](crate::start::start), or a double of it.
-    pub start: &'a Start,
+    pub start: &'a Start<'a>,
     /// Gets every event.
     pub watch: &'a mut dyn FnMut(Event<'_>),
 }

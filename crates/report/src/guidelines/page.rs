@@ -48,10 +48,16 @@ fn map(checked: &Checked, ranks: Ranks) -> String {
             .enumerate()
             .map(move |(column, bytes)| ((row, column), Cell { collective: *collective, ranks, bytes: *bytes }))
     });
+    let tolerated = checked.criteria.min_gain;
     let tiles = places.filter_map(|(at, cell)| {
         let checked = checked.cell(cell)?;
         let ratio = 1.0 / (1.0 + checked.slowdown());
-        Some(Tile { at, fill: Fill::Ratio(ratio), text: vec![mark(Some(checked)), String::new()], note: note(checked) })
+        Some(Tile {
+            at,
+            fill: Fill::Ratio(ratio),
+            text: vec![mark(Some(checked), tolerated), String::new()],
+            note: note(checked),
+        })
     });
     let heatmap = Heatmap {
         description: format!("How much slower collectives on {ranks} ranks are than calls that do the same."),

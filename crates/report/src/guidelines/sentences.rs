@@ -34,25 +34,26 @@ pub(super) fn answer(checked: &Checked) -> Vec<String> {
         )
     }];
     sentences.push(format!(
-        "{} were tested together; of the violations at most {} are expected to be wrong.",
+        "Tested together: {}; of the violations at most {} are expected to be wrong.",
         counted(comparisons, "mock-up"),
         percent(checked.criteria.error_rate),
     ));
     let mut cures: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, violation) in &violations {
         let kind = match violation.cure {
-            Cure::Rule { .. } => "a rule cures",
-            Cure::Barred { .. } => "only a rule that must not be written would cure",
-            Cure::Component { .. } => "another component cures",
-            Cure::Unproven { .. } => "a candidate that was timed too little may cure",
-            Cure::Nothing => "nothing in Open MPI that was timed cures",
-            Cure::Unmeasured => "have no remedy timed beside them, numbering",
+            Cure::Rule { .. } => "a rule cures them",
+            Cure::Barred { .. } => "only a rule that must not be written would",
+            Cure::Component { .. } => "another component does",
+            Cure::Unproven { .. } => "a candidate that was timed too little may",
+            Cure::Nothing => "nothing in Open MPI that was timed does",
+            Cure::Unmeasured => "no remedy was timed",
         };
         *cures.entry(kind).or_default() += 1;
     }
     if !cures.is_empty() {
-        let parts: Vec<String> = cures.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
-        sentences.push(format!("Of the violations, {}.", parts.join("; ")));
+        let parts: Vec<String> =
+            cures.iter().map(|(kind, count)| format!("{kind} in {}", counted(*count, "cell"))).collect();
+        sentences.push(format!("What cures them: {}.", parts.join("; ")));
     }
     let han = violations.iter().filter(|(cell, _)| cell.served_by == Some(Component::HAN)).count();
     if han > 0 {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use collrules_record::guidelines::{Checked, CheckedCell};
+use collrules_record::guidelines::{Checked, CheckedCell, MockupFinding};
 use collrules_record::{Bytes, Cell, Ranks};
 use collrules_rules::Collective;
 
@@ -34,16 +34,24 @@ pub(super) fn label(bytes: Bytes) -> String {
 }
 
 /// The mark of a cell.
-pub(super) fn mark(cell: Option<&CheckedCell>) -> String {
+pub(super) fn mark(cell: Option<&CheckedCell>, tolerated: f64) -> String {
     match cell {
         None => ".".to_owned(),
         Some(cell) if cell.violation.is_some() => {
             let percent = cell.slowdown() * 100.0;
             if percent < 1000.0 { format!("+{percent:.0}%") } else { format!("{:.0}x", 1.0 + cell.slowdown()) }
         }
-        Some(cell) if cell.mockups.iter().any(|found| found.p_value.is_some()) => "ok".to_owned(),
-        Some(_) => "?".to_owned(),
+        Some(cell) if is_open(cell, tolerated) => "?".to_owned(),
+        Some(_) => "ok".to_owned(),
     }
+}
+
+/// Whether too little is known: nothing was timed side by side, or what looks faster was timed too seldom for a test. What is
+/// clearly slower is dropped early, and needs none.
+fn is_open(cell: &CheckedCell, tolerated: f64) -> bool {
+    let untested =
+        |found: &MockupFinding| found.p_value.is_none() && found.gain.is_some_and(|gain| gain.point >= 1.0 + tolerated);
+    cell.mockups.iter().all(|found| found.gain.is_none()) || cell.mockups.iter().any(untested)
 }
 
 /// A map for each communicator size, in blocks of as many columns as there is room for.
@@ -64,7 +72,8 @@ pub(super) fn maps(checked: &Checked, width: usize) -> Vec<String> {
 
 fn row(checked: &Checked, collective: Collective, ranks: Ranks, sizes: &[Bytes]) -> String {
     let cell = |bytes: &Bytes| checked.cell(Cell { collective, ranks, bytes: *bytes });
-    let marks: String = sizes.iter().map(|bytes| format!("{:>MARK$}", mark(cell(bytes)))).collect();
+    let marks: String =
+        sizes.iter().map(|bytes| format!("{:>MARK$}", mark(cell(bytes), checked.criteria.min_gain))).collect();
     format!("{:<NAMES$}{marks}", collective.name())
 }
 

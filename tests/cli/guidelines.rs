@@ -1,0 +1,176 @@
+//! `collrules guidelines`: in simulation, and every mock-up on real data.
+
+use std::fs;
+use std::path::Path;
+
+use collrules_record::guidelines::{Checked, Cure};
+use collrules_record::{Bytes, Mockup};
+use collrules_rules::Collective;
+
+use crate::support::{Ran, bounded, collrules};
+
+fn checked(directory: &Path) -> Checked {
+    serde_json::from_str(&fs::read_to_string(directory.join("guidelines.json")).unwrap()).unwrap()
+}
+
+/// Violations of known severity in named cells, and nowhere else; and files for everybody.
+#[test]
+fn planted_violations_are_found_and_nothing_else_is() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("check");
+    let check =
+        "guidelines --simulate=planted --ops bcast,allreduce,scatter,barrier --np 4 --sizes 4,1K,256K --budget none";
+    let ran = collrules(&format!("{check} --out"), &out).exits(9);
+    ran.says("cures it");
+    let found = checked(&out);
+    let violated: Vec<_> = found.cells.iter().filter(|cell| cell.violation.is_some()).collect();
+    let at = |cell: &collrules_record::Cell| (cell.collective, cell.bytes);
+    let cells: Vec<_> = violated.iter().map(|cell| at(&cell.cell)).collect();
+    assert_eq!(cells, [(Collective::Allreduce, Bytes(4)), (Collective::Bcast, Bytes(256 << 10))]);
+    for (cell, planted) in violated.iter().zip([1.0, 0.5]) {
+        let severity = cell.severity.unwrap();
+        assert!(severity.low.unwrap() <= planted && planted <= severity.high.unwrap(), "{severity:?}");
+    }
+    let cures: Vec<&Cure> = violated.iter().map(|cell| &cell.violation.as_ref().unwrap().cure).collect();
+    assert_eq!(*cures[0], Cure::Nothing);
+    assert!(matches!(cures[1], Cure::Rule { choice, .. } if choice.algorithm == 8), "{:?}", cures[1]);
+    let page = fs::read_to_string(out.join("guidelines.html")).unwrap();
+    assert!(page.contains("data-kind=\"tiles\"") && page.contains("scatter+allgather"));
+    assert!(fs::read_to_string(out.join("guidelines.md")).unwrap().contains("For a report to the developers"));
+    assert!(fs::read_to_string(out.join("guidelines.csv")).unwrap().starts_with("collective,comm_size"));
+
+    // Judged again, with a threshold that only one of them exceeds.
+    let again = scratch.path().join("again");
+    let judge = format!("guidelines {} --tolerate 60 --out", out.display());
+    collrules(&judge, &again).exits(9);
+    assert_eq!(checked(&again).violations().len(), 1);
+    // Nothing is new since then; the same check a second time.
+    let judge = format!("guidelines {} --compare {} --out", out.display(), out.display());
+    collrules(&judge, &scratch.path().join("same")).exits(0).says("no violation came, went");
+}
+
+/// A check that was cut short and goes on has the samples, and so the verdicts, of one that was not.
+#[test]
+fn a_check_goes_on_where_it_was_cut_short() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (whole, cut) = (scratch.path().join("whole"), scratch.path().join("cut"));
+    let check = "guidelines --simulate=planted --ops bcast,allreduce --np 4 --sizes 4,256K --budget none --out";
+    collrules(check, &whole).exits(9);
+    collrules(check, &cut).exits(9);
+    // What an end in the middle of the second launch leaves behind.
+    let samples = fs::read_to_string(cut.join("samples.csv")).unwrap();
+    let kept: Vec<&str> = samples.lines().take_while(|line| !line.starts_with("2,")).collect();
+    let journal = fs::read_to_string(cut.join("launches.jsonl")).unwrap();
+    let lines: Vec<&str> = journal.lines().filter(|line| !line.contains("\"launch\":2")).collect();
+    fs::write(cut.join("samples.csv"), kept.join("\n") + "\n").unwrap();
+    fs::write(cut.join("launches.jsonl"), lines.join("\n") + "\n").unwrap();
+    assert!(kept.len() < samples.lines().count());
+    collrules("guidelines --resume", &cut).exits(9);
+    assert_eq!(fs::read_to_string(cut.join("samples.csv")).unwrap(), samples);
+    assert_eq!(checked(&cut).cells, checked(&whole).cells);
+}
+
+#[test]
+fn the_catalogue_is_listed_for_people_and_programs() {
+    let listed = Ran::from(bounded().args(["guidelines", "--list"]).output().unwrap()).exits(0);
+    listed.says("m'+m'/p");
+    let json = Ran::from(bounded().args(["guidelines", "--list", "--json"]).output().unwrap()).exits(0);
+    let entries: Vec<serde_json::Value> = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(entries.len(), 36);
+    for entry in entries {
+        entry["candidate"].as_str().unwrap().parse::<Mockup>().unwrap();
+    }
+}
+
+#[test]
+fn a_table_with_mockups_is_judged_and_what_cannot_be_is_said() {
+    let scratch = tempfile::tempdir().unwrap();
+    let table = scratch.path().join("table.csv");
+    let mut text = "collective,candidate,comm_size,message_bytes,launch,avg_latency_us\n".to_owned();
+    for launch in 0..12 {
+        let noise = f64::from(launch) / 100.0;
+        text += &format!("bcast,builtin,8,1048576,{launch},{}\n", 40.0 + noise);
+        text += &format!("bcast,mockup:scatter+allgather,8,1048576,{launch},{}\n", 10.0 + noise);
+    }
+    fs::write(&table, &text).unwrap();
+    let ran = collrules("guidelines", &table).exits(9);
+    ran.says("+298%");
+    fs::write(&table, text.replace("builtin", "mockup:allgatherv")).unwrap();
+    collrules("guidelines", &table).exits(3).complains("no timings of the builtin");
+    fs::write(&table, text.replace("mockup:scatter+allgather", "tuned:6/0/0/0")).unwrap();
+    collrules("guidelines", &table).exits(3).complains("no timings of mock-ups");
+    for (arguments, code, why) in [
+        ("--ops brodcast", 2, "`brodcast`"),
+        ("--only reduce+bcst", 2, "the nearest name is `reduce+bcast`"),
+        ("--only split:0", 2, "begins at 2"),
+        ("--only split:8 --ops bcast --sizes 4 --simulate", 2, "8 pieces are more than the 4 elements"),
+        ("--only pad:4 --ops bcast --sizes 64 --simulate", 2, "4B is not above the message of 64B"),
+        ("--only scan+shift --ops bcast --simulate", 2, "none of the mock-ups named is one of it"),
+        ("--max-extra-memory 1 --only allgatherv --ops bcast --simulate", 2, "--max-extra-memory allows 1B"),
+    ] {
+        let out = scratch.path().join("none");
+        let line = format!("guidelines {arguments} --out");
+        collrules(&line, &out).exits(code).complains(why);
+        assert!(!out.exists(), "{arguments}");
+    }
+}
+
+#[cfg(feature = "mpi")]
+mod real {
+    use super::*;
+    use crate::support::{OpenMpi, under_each_release};
+
+    /// All mock-ups at two odd sizes on 2 to 5 ranks, whose calls are cut down as the fault says.
+    fn check(mpi: &OpenMpi, scratch: &Path, fault: Option<&str>, ranks: &str) -> Checked {
+        let worker = Path::new(env!("CARGO_BIN_EXE_collrules")).with_file_name("collrules-worker");
+        let out = scratch.join("check");
+        let arguments = format!(
+            "guidelines --np {ranks} --oversubscribe --sizes 20,2052 --no-remedies --launches 1 --budget 40s --out"
+        );
+        let mut command = mpi.collrules(&arguments, &out);
+        if let Some(fault) = fault {
+            let script = crate::faults::script(scratch, &format!("exec {} --fault '{fault}'", worker.display()));
+            command.arg("--worker").arg(script);
+        }
+        let ran = Ran::from(command.output().unwrap());
+        assert!(out.join("guidelines.json").exists(), "{}", ran.stderr);
+        checked(&out)
+    }
+
+    #[test]
+    fn every_mockup_is_right_on_real_data() {
+        under_each_release(|mpi| {
+            let scratch = tempfile::tempdir().unwrap();
+            let found = check(mpi, scratch.path(), None, "2,3,4,5");
+            // 13 collectives at 2 sizes, and barrier, on 4 communicator sizes.
+            assert_eq!(found.cells.len(), 4 * (2 * 13 + 1));
+            for cell in &found.cells {
+                assert_eq!(cell.failed, [], "{}", cell.cell);
+                assert!(!cell.mockups.is_empty(), "{}", cell.cell);
+            }
+        });
+    }
+
+    /// The check of every mock-up fails when its first call is left out, and that of all with two calls, when the second is.
+    #[test]
+    fn a_mockup_that_lacks_a_call_is_found_out() {
+        under_each_release(|mpi| {
+            for skipped in [0, 1] {
+                let scratch = tempfile::tempdir().unwrap();
+                let found = check(mpi, scratch.path(), Some(&format!("skip:{skipped} check * * * *")), "3");
+                for cell in &found.cells {
+                    let timed = cell.mockups.iter().map(|timed| timed.mockup);
+                    for mockup in timed.chain(cell.failed.iter().map(|(mockup, _)| *mockup)) {
+                        let failed = cell.failed.iter().any(|(failed, why)| *failed == mockup && why == "wrong result");
+                        let seat = collrules_guidelines::Seat::of(cell.cell, 0);
+                        let program = collrules_guidelines::program(mockup, seat).unwrap();
+                        let left_out = program.calls().nth(skipped).map(|(call, ..)| call.clone());
+                        // A barrier between pieces changes no data.
+                        let matters = left_out.is_some_and(|call| call != collrules_guidelines::Call::Barrier);
+                        assert_eq!(failed, matters, "{mockup} of {} without call {skipped}", cell.cell);
+                    }
+                }
+            }
+        });
+    }
+}
