@@ -118,12 +118,12 @@ impl Guidelines {
                 max_memory: self.max_memory,
                 only: Vec::new(),
                 launch_per_candidate: false,
-                mockups: Some(Mockups {
+                mockups: Some(Box::new(Mockups {
                     only: self.only.clone(),
                     pieces: self.pieces.clone(),
                     max_extra_memory: self.max_extra_memory,
                     remedies: !self.no_remedies,
-                }),
+                })),
             },
             budget: self.budget.0,
             launches: self.launches,

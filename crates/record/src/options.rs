@@ -75,7 +75,7 @@ pub struct Grid {
     pub launch_per_candidate: bool,
     /// Which mock-ups to time beside the builtin; none for tuning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mockups: Option<Mockups>,
+    pub mockups: Option<Box<Mockups>>,
 }
 
 /// Which mock-ups to time beside the builtin.

@@ -124,7 +124,7 @@ fn grid(wanted: &options::Grid, tuning: &Tuning) -> Grid {
         requests: wanted.requests.clone(),
         memory: wanted.max_memory,
         launch_per_candidate: wanted.launch_per_candidate,
-        mockups: wanted.mockups.clone(),
+        mockups: wanted.mockups.as_deref().cloned(),
         oversubscribe: oversubscribes(&tuning.system),
         layout: tuning.system.layout,
     }
