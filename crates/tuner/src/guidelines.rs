@@ -94,6 +94,8 @@ fn checked(
     };
     let gain = |found: &&MockupFinding| found.gain.map_or(0.0, |gain| gain.point);
     let best = mockups.iter().filter(|found| found.violated).max_by(|a, b| gain(a).total_cmp(&gain(b)));
+    // A gain that shrinks below what is tolerated where the best was not picked was luck.
+    let best = best.filter(|_| severity.is_none_or(|severity| severity.point >= criteria.min_gain));
     let violation = best.map(|best| {
         let (advice, memory) = advice(cell.cell, best.mockup);
         // Where the best was picked, its gain is a little too large.
