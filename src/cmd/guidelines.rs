@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
     };
     let (run, checked, changes) = match (&args.rules, run) {
         (Some(rules), Some(before)) => {
-            let (after, now) = session::with(args.session.failures, args.session.json, |session| {
+            let (after, now) = session::with(args.session.failures, Output::of(args.session.json), |session| {
                 guidelines::under(rules, &before, judging, session)
             })?;
             let changes = guidelines::difference(&checked, &now);

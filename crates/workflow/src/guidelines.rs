@@ -20,7 +20,7 @@ use crate::analyze::Source;
 use crate::campaign::{Begin, measure};
 use crate::error::WorkflowError;
 use crate::session::Session;
-use crate::{options, verify};
+use crate::{resume, verify};
 
 /// By what mock-ups are judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,7 +64,7 @@ pub fn under(
     session: &mut Session<'_>,
 ) -> Result<(RunDir, Checked), WorkflowError> {
     let manifest = before.manifest()?;
-    let mut tuning = options::of_run(before, &manifest)?;
+    let mut tuning = resume::options(before, &manifest)?;
     if tuning.system.is_simulated() {
         let what = "a simulation has no launches to put a rules file in force in; leave out --rules or --simulate";
         return Err(WorkflowError::Usage(what.to_owned()));
@@ -76,7 +76,8 @@ pub fn under(
     let text = std::fs::read(&file).map_err(|cause| WorkflowError::open(rules, cause))?;
     let behaviour = Behaviour::of(manifest.survey.version).map_err(RunnerError::from)?;
     verify::in_force(rules, &text, &behaviour)?;
-    let settings = deploy::by_name(&file.to_string_lossy(), &manifest.pins);
+    let rules = Some(file.to_string_lossy().into_owned());
+    let settings = deploy::Tuning { rules, han: None, pins: manifest.pins.clone() }.by_name();
     let usual = session.start;
     let start = move |system: &System, stop: &Arc<AtomicBool>| {
         let mut started = usual(system, stop)?;
