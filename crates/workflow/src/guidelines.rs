@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use collrules_record::findings::Criteria;
 use collrules_record::guidelines::{Change, Changed, Checked, FORMAT, LeftOutCell};
 use collrules_record::options::System;
+use collrules_record::plan::Deployment;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Manifest, Placement};
