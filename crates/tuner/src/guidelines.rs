@@ -51,7 +51,9 @@ pub fn check(observations: &Observations, terms: &Terms<'_>) -> Result<Checked, 
     if timings.is_empty() {
         return Err(TunerError::NoMockups);
     }
-    if timings.iter().all(|cell| cell.builtin().is_none() && !cell.builtin_failed()) {
+    // Where all mock-ups failed, nothing was timed, and the failures are what was found.
+    let timed = timings.iter().any(|cell| !cell.series.is_empty());
+    if timed && timings.iter().all(|cell| cell.builtin().is_none() && !cell.builtin_failed()) {
         return Err(TunerError::NoBuiltin);
     }
     let severities = severities(&timings, statistic, criteria);
