@@ -62,11 +62,8 @@ pub(crate) struct Guidelines {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) assume: Vec<Assumption>,
     /// Report what changed since this check: its directory, or its guidelines.json
-    #[arg(long, value_name = "EARLIER", conflicts_with = "rules")]
+    #[arg(long, value_name = "EARLIER")]
     pub(crate) compare: Option<PathBuf>,
-    /// Repeat the check with this rules file in force, and say which violations are gone, stay or are new
-    #[arg(long, value_name = "FILE", conflicts_with = "input")]
-    pub(crate) rules: Option<PathBuf>,
     /// Release of Open MPI that a table was measured with [default: 5.0]
     #[arg(long, value_name = "RELEASE", requires = "input")]
     pub(crate) release: Option<Release>,

@@ -51,27 +51,13 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
             (Some(run), checked)
         }
     };
-    let (run, checked, changes) = match (&args.rules, run) {
-        (Some(rules), Some(before)) => {
-            let (after, now) = session::with(args.session.failures, Output::of(args.session.json), |session| {
-                guidelines::under(rules, &before, judging, session)
-            })?;
-            let changes = guidelines::difference(&checked, &now);
-            (Some(after), now, Some(changes))
-        }
-        (_, run) => {
-            let changes = args.compare.as_deref().map(|earlier| guidelines::changes(earlier, &checked)).transpose()?;
-            (run, checked, changes)
-        }
-    };
-    let since = if args.rules.is_some() { "With the rules file in force:" } else { "Since the earlier check:" };
+    let changes = args.compare.as_deref().map(|earlier| guidelines::changes(earlier, &checked)).transpose()?;
     if args.session.json {
         writeln!(std::io::stdout(), "{}", serde_json::to_string(&checked)?).map_err(Failure::Stdout)?;
     } else {
-        screen::print(&text(&checked, since, changes.as_deref(), run.as_ref()))?;
+        screen::print(&text(&checked, changes.as_deref(), run.as_ref()))?;
     }
-    let news = changes.as_deref().filter(|_| args.rules.is_none());
-    Ok(if guidelines::fails(&checked, news) { Exit::Violated } else { Exit::Done })
+    Ok(if guidelines::fails(&checked, changes.as_deref()) { Exit::Violated } else { Exit::Done })
 }
 
 fn begin(args: &Guidelines) -> Result<Begin, Failure> {
@@ -92,10 +78,10 @@ fn foresee(args: &Guidelines) -> Result<(), Failure> {
     foresee::print(&mut started, &plan, args.budget, &[], false)
 }
 
-fn text(checked: &Checked, since: &str, changes: Option<&[Changed]>, run: Option<&RunDir>) -> String {
+fn text(checked: &Checked, changes: Option<&[Changed]>, run: Option<&RunDir>) -> String {
     let mut text = report::text(checked, screen::width());
     if let Some(changes) = changes {
-        text += &format!("\n{}\n", paint(Ink::Heading, since));
+        text += &format!("\n{}\n", paint(Ink::Heading, "Since the earlier check:"));
         let said: Vec<String> = match changes {
             [] => vec!["no violation came, went, or changed beyond its interval.".to_owned()],
             all => all.iter().map(report::change).collect(),

@@ -1,19 +1,14 @@
 //! Whether Open MPI keeps performance guidelines: mock-ups measured beside the builtin, and judged.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use collrules_record::findings::Criteria;
 use collrules_record::guidelines::{Change, Changed, Checked, FORMAT, LeftOutCell};
-use collrules_record::options::System;
-use collrules_record::plan::Deployment;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Manifest, Placement};
 use collrules_report::guidelines as report;
-use collrules_rules::{Behaviour, Release, deploy};
-use collrules_runner::RunnerError;
+use collrules_rules::Release;
 use collrules_tuner::guidelines::{self, Terms};
 
 use crate::TOOL;
@@ -21,7 +16,6 @@ use crate::analyze::Source;
 use crate::campaign::{Begin, measure};
 use crate::error::WorkflowError;
 use crate::session::Session;
-use crate::{resume, verify};
 
 /// By what mock-ups are judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,59 +46,6 @@ pub fn run(begin: &Begin, judging: Judging, session: &mut Session<'_>) -> Result
     let checked = judge(&source, judging)?;
     write(&run, &checked)?;
     Ok((run, checked))
-}
-
-/// Where the check under a rules file lies within that without.
-pub const AFTER: &str = "after";
-
-/// Repeats a check with a rules file in force, in launches of its own: builtin and mock-ups, without remedies.
-pub fn under(
-    rules: &Path,
-    before: &RunDir,
-    judging: Judging,
-    session: &mut Session<'_>,
-) -> Result<(RunDir, Checked), WorkflowError> {
-    let manifest = before.manifest()?;
-    let mut tuning = resume::options(before, &manifest)?;
-    if tuning.system.is_simulated() {
-        let what = "a simulation has no launches to put a rules file in force in; leave out --rules or --simulate";
-        return Err(WorkflowError::Usage(what.to_owned()));
-    }
-    if let Some(mockups) = &mut tuning.grid.mockups {
-        mockups.remedies = false;
-    }
-    let file = std::path::absolute(rules).unwrap_or_else(|_| rules.to_owned());
-    let text = std::fs::read(&file).map_err(|cause| WorkflowError::open(rules, cause))?;
-    let behaviour = Behaviour::of(manifest.survey.version).map_err(RunnerError::from)?;
-    verify::in_force(rules, &text, &behaviour)?;
-    let rules = Some(file.to_string_lossy().into_owned());
-    let settings = deploy::Tuning { rules, han: None, pins: manifest.pins.clone() }.by_name();
-    let usual = session.start;
-    let start = move |system: &System, stop: &Arc<AtomicBool>| {
-        let mut started = usual(system, stop)?;
-        started.backend.pin(&settings);
-        started.pins.extend(settings.clone());
-        Ok(started)
-    };
-    let out = before.path().join(AFTER);
-    let begin = if out.join(rundir::MANIFEST).exists() {
-        Begin::Resume { run: out, tuning }
-    } else {
-        Begin::New { tuning, out }
-    };
-    let mut inner = Session {
-        stop: Arc::clone(&session.stop),
-        failures: session.failures,
-        command: session.command.clone(),
-        start: &start,
-        watch: &mut *session.watch,
-    };
-    run(&begin, judging, &mut inner)
-}
-
-/// What a rules file changes: what became of every violation.
-pub fn difference(before: &Checked, after: &Checked) -> Vec<Changed> {
-    guidelines::changes(before, after)
 }
 
 /// Says how a check is resumed.
