@@ -30,6 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             max_memory: Bytes(512 << 20),
             only: Vec::new(),
             launch_per_candidate: false,
+            mockups: None,
         },
         budget: None,
         launches: 3,

@@ -16,6 +16,7 @@ use super::foresee;
 use crate::args::Guidelines;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::progress::Output;
 use crate::screen::{self, Ink, paint, wrapped};
 use crate::{interrupt, session};
 
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
         }
         None => {
             let begin = begin(args)?;
-            let (run, checked) = session::with(args.session.failures, args.session.json, |session| {
+            let (run, checked) = session::with(args.session.failures, Output::of(args.session.json), |session| {
                 guidelines::run(&begin, judging, session)
             })?;
             (Some(run), checked)
@@ -74,7 +75,7 @@ fn foresee(args: &Guidelines) -> Result<(), Failure> {
     if args.session.json {
         return writeln!(std::io::stdout(), "{}", serde_json::to_string(&plan)?).map_err(Failure::Stdout);
     }
-    foresee::print(&mut started, &plan, args.budget, &[])
+    foresee::print(&mut started, &plan, args.budget, &[], false)
 }
 
 fn text(checked: &Checked, changes: Option<&[Changed]>, run: Option<&RunDir>) -> String {

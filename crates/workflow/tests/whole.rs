@@ -142,6 +142,7 @@ fn tuning(scenario: Scenario) -> Tuning {
             max_memory: Bytes(512 << 20),
             only: Vec::new(),
             launch_per_candidate: false,
+            mockups: None,
         },
         budget: None,
         launches: 3,
