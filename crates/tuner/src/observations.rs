@@ -14,7 +14,7 @@ use polars::prelude::*;
 
 use crate::cells::{CellTimings, Ends, Series, Timing, by_cell};
 use crate::error::TunerError;
-use crate::view::View;
+use crate::view::{Rivals, View};
 
 /// What an analysis starts from.
 ///
@@ -131,7 +131,7 @@ impl Observations {
 
     /// The timings by cell, as they were taken.
     pub(crate) fn cells(&self) -> Result<Vec<CellTimings>, TunerError> {
-        self.cells_in(&View::default())
+        self.cells_in(&View { rivals: Rivals::WithReferences, ..View::default() })
     }
 
     /// The timings by cell, as far as they count in a view, and as what they count there.

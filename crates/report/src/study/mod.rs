@@ -20,4 +20,5 @@ pub use about::About;
 pub use conclusion::conclusion;
 pub use figures::{Figure, figures, undrawn};
 pub use markdown::markdown;
+pub use names::candidate_name;
 pub use tables::csv;
