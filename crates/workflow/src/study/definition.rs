@@ -25,6 +25,8 @@ struct Written {
     budget: Option<String>,
     algorithms: BTreeMap<String, Vec<String>>,
     #[serde(default)]
+    claims: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
     figures: WrittenFigures,
 }
 
@@ -53,6 +55,8 @@ pub(super) struct Definition {
     pub(super) over_ranks: Vec<Bytes>,
     pub(super) over_sizes: Vec<Ranks>,
     pub(super) builtin: bool,
+    /// What others found to be the best class.
+    pub(super) claims: BTreeMap<Collective, Vec<Candidate>>,
 }
 
 /// Launches where nobody says otherwise: six medians are the fewest that have a 95 % interval.
@@ -99,6 +103,15 @@ fn parse(text: &str) -> Result<Definition, String> {
     if algorithms.is_empty() {
         return Err("algorithms: no collective is named".to_owned());
     }
+    let mut claims: BTreeMap<Collective, Vec<Candidate>> = BTreeMap::new();
+    for (name, classes) in &written.claims {
+        let collective: Collective = parsed(name, "claims")?;
+        let class = |text: &String| match parsed(text, "claims")? {
+            class @ (Candidate::Builtin | Candidate::Reference(_)) => Ok(class),
+            other => Err(format!("claims: {other} is no class; write builtin, chan:short or chan:long")),
+        };
+        claims.insert(collective, classes.iter().map(class).collect::<Result<_, _>>()?);
+    }
     let ranks = |list: &[u32], key: &str| -> Result<Vec<Ranks>, String> {
         let bad = list.iter().find(|ranks| **ranks < 2);
         bad.map_or(Ok(()), |bad| Err(format!("{key}: {bad} is no size of a communicator; they begin at 2")))?;
@@ -129,6 +142,7 @@ fn parse(text: &str) -> Result<Definition, String> {
         over_ranks: figures.over_ranks.iter().map(|size| parsed(size, "over_ranks")).collect::<Result<_, _>>()?,
         over_sizes: ranks(&figures.over_sizes, "over_sizes")?,
         builtin: figures.builtin,
+        claims,
     })
 }
 
@@ -180,6 +194,7 @@ mod tests {
         for (from, to, what) in [
             ("8, 2", "1", "np: 1 is no size of a communicator"),
             ("bcast", "brodcast", "brodcast"),
+            ("[alg", "[claims]\nbcast = ['rules']\n[alg", "claims: rules is no class"),
             ("'binomial', '5'", "", "bcast has none to compare"),
             ("np =", "n =", "unknown field `n`"),
             ("title", "launches = 1\ntitle", "launches: one launch"),

@@ -237,6 +237,7 @@ fn about<'a>(
         over_ranks: definition.over_ranks.clone(),
         over_sizes,
         builtin: definition.builtin,
+        claims: definition.claims.clone(),
     }
 }
 
