@@ -18,6 +18,7 @@ use crate::units::{Bytes, Ranks, Seconds};
 /// The request behind a run directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "there is one for a run")]
 pub enum Request {
     /// To measure and tune.
     Tune(Tuning),
