@@ -30,7 +30,7 @@ struct Rival {
 
 /// What the reference algorithms say about the library, in whole sentences; nothing where none was timed.
 pub fn beyond_rules(observations: &Observations, criteria: Criteria) -> Result<Vec<String>, TunerError> {
-    let cells = observations.cells()?;
+    let cells = observations.cells_with_references()?;
     let rivals: Vec<Rival> = cells.iter().flat_map(|cell| rivals(cell, criteria)).collect();
     if rivals.is_empty() {
         return Ok(Vec::new());

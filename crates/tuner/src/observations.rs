@@ -129,8 +129,13 @@ impl Observations {
         self.expected_launches
     }
 
-    /// The timings by cell, as they were taken.
+    /// The timings by cell, as they were taken, of what rules and settings can ask for.
     pub(crate) fn cells(&self) -> Result<Vec<CellTimings>, TunerError> {
+        self.cells_in(&View::default())
+    }
+
+    /// The same with those of reference algorithms.
+    pub(crate) fn cells_with_references(&self) -> Result<Vec<CellTimings>, TunerError> {
         self.cells_in(&View { rivals: Rivals::WithReferences, ..View::default() })
     }
 

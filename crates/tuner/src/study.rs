@@ -44,7 +44,7 @@ pub fn study(
     release: Release,
     criteria: Criteria,
 ) -> Result<Study, TunerError> {
-    let mut timings = observations.cells()?;
+    let mut timings = observations.cells_with_references()?;
     timings.retain(|cell| wanted(cell.cell, Candidate::Builtin));
     let pairs: Vec<Vec<Timed>> = timings.iter().map(|cell| timed(cell, plan, &wanted)).collect();
     for (cell, pairs) in timings.iter_mut().zip(&pairs) {
