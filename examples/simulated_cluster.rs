@@ -31,6 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             only: Vec::new(),
             launch_per_candidate: false,
             mockups: None,
+            reference: false,
         },
         budget: None,
         launches: 3,

@@ -115,6 +115,7 @@ impl Guidelines {
                 max_memory: self.max_memory,
                 only: Vec::new(),
                 launch_per_candidate: false,
+                reference: false,
                 mockups: Some(Box::new(Mockups {
                     only: self.only.clone(),
                     pieces: self.pieces.clone(),

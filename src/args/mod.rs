@@ -139,6 +139,10 @@ pub(crate) struct Tune {
     /// number, or as a candidate such as bcast:tuned:2/4/0/0. Collectives that are not named keep all
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = only)]
     pub(crate) only: Vec<(Collective, CandidateName)>,
+    /// Time Chan et al.'s algorithms for short and long vectors as well, chan:short and chan:long, where there are some and
+    /// none are named by --only. They show what coll/tuned leaves on the table; no rule can ask for them
+    #[arg(long)]
+    pub(crate) reference: bool,
     /// Time every candidate to the end in every launch, however slow
     #[arg(long)]
     pub(crate) keep_slow: bool,

@@ -34,6 +34,7 @@ impl Tune {
                 only: self.only.clone(),
                 launch_per_candidate: self.launch_per_candidate,
                 mockups: None,
+                reference: self.reference,
             },
             budget: self.budget.0,
             launches: self.launches,
@@ -55,7 +56,7 @@ impl Tune {
     /// The options of a run that is resumed: what decides what is measured stays, the rest may be said anew. `said` tells
     /// whether the user gave an option.
     pub(crate) fn resuming(&self, before: Tuning, said: &dyn Fn(&str) -> bool) -> Result<Tuning, Failure> {
-        const DECIDED: [&str; 27] = [
+        const DECIDED: [&str; 28] = [
             "ops",
             "np",
             "sizes",
@@ -66,6 +67,7 @@ impl Tune {
             "only",
             "keep_slow",
             "launch_per_candidate",
+            "reference",
             "budget",
             "launches",
             "out",

@@ -3,6 +3,7 @@
 use collrules_record::findings::{Crossover, Findings, Verdict};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::{Choice, Collective, Release};
+use collrules_tuner::{Observations, analyze_under};
 
 use crate::support::{collrules, findings, means};
 
@@ -138,4 +139,57 @@ fn a_run_is_analysed_again() {
     assert_eq!(again("", "same").table, before.table);
     assert!(again("--min-gain 100", "other").table.rules() < before.table.rules());
     assert_eq!(findings(&out), before);
+}
+
+/// Reference algorithms are timed and told of; rules are the same as if they had not been there.
+#[test]
+fn reference_algorithms_change_no_rule() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("run");
+    collrules("tune --simulate --np 4,6 --ops bcast,allreduce,scatter --refine 0 --keep-slow --reference --out", &out)
+        .exits(0);
+    let found = findings(&out);
+    assert!(!found.table.is_empty());
+    assert!(found.remarks.iter().any(|remark| remark.contains("eference algorithm")), "{:?}", found.remarks);
+    let samples = std::fs::read_to_string(out.join("samples.csv")).unwrap();
+    let without: String = samples.split_inclusive('\n').filter(|line| !line.contains(",chan:")).collect();
+    assert!(without.len() < samples.len());
+    let observations = Observations::from_samples(&without).unwrap();
+    let again = analyze_under(&observations, found.release, found.criteria, found.tree.policy, "the rest").unwrap();
+    assert_eq!((again.table, again.cells), (found.table, found.cells));
+}
+
+/// On paper: bcast short gives way to long at `(p - 1) / (L - 2 (p - 1) / p)` times a / b = 10 000 B, which is 60 000 B on 4
+/// ranks; on 6 ranks at 37 500 B. The played times are those of the formulas.
+#[test]
+fn played_reference_algorithms_cross_where_the_formulas_do() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("run");
+    collrules(
+        "measure --simulate --np 4,6 --ops bcast --sizes 37000,38000,59400,60600 --only bcast:chan:short,bcast:chan:long \
+         --keep-slow --launches 6 --out",
+        &out,
+    )
+    .exits(0);
+    let samples = std::fs::read_to_string(out.join("samples.csv")).unwrap();
+    let median = |ranks: &str, bytes: &str, candidate: &str| {
+        let row = |line: &str| {
+            let fields: Vec<&str> = line.split(',').collect();
+            let wanted = fields.get(4..7) == Some(&[ranks, bytes, candidate]);
+            wanted.then(|| fields[7].parse::<f64>().ok()).flatten()
+        };
+        let mut seconds: Vec<f64> = samples.lines().filter_map(row).collect();
+        seconds.sort_unstable_by(f64::total_cmp);
+        seconds[seconds.len() / 2]
+    };
+    // Medians are good to half a per cent, and next to the crossing the two differ by less.
+    for (ranks, bytes, short, long) in [
+        ("4", "60600", 2.0 * 70.6e-6, 5.0 * 10e-6 + 1.5 * 60.6e-6),
+        ("6", "37000", 3.0 * 47e-6, 8.0 * 10e-6 + 10.0 / 6.0 * 37e-6),
+    ] {
+        for (candidate, expected) in [("chan:short", short), ("chan:long", long)] {
+            let found = median(ranks, bytes, candidate);
+            assert!((found / expected - 1.0).abs() < 0.02, "{candidate} on {ranks}: {found}, not {expected}");
+        }
+    }
 }

@@ -200,3 +200,55 @@ fn studies_in_the_sources_are_whole() {
         assert!(text.contains("--out DIR") && !text.contains("/tmp/"), "{name}");
     }
 }
+
+/// On paper, for 8 ranks in units of a / b = 10 000 B (methods of Chan et al.): bcast crosses at 5.6, reduce at 3.93, allgather
+/// at 0.33, reduce-scatter at 0.28 and allreduce at 1.67, in bytes of the whole vector; scatter and gather never do.
+#[test]
+fn crossovers_of_reference_algorithms_are_those_on_paper() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("study");
+    study(&example("building-blocks.toml"), "--simulate --simulated-slots 8", &out).exits(0);
+    let study = found(&out);
+    let fit = study.machines[0];
+    for (found, expected) in [(fit.latency, 10e-6), (fit.per_byte, 1e-9), (fit.per_reduced_byte.unwrap(), 0.25e-9)] {
+        assert!((found.point / expected - 1.0).abs() < 0.02, "{found:?}");
+    }
+    let [short, long] = ["chan:short", "chan:long"].map(|name| name.parse::<Candidate>().unwrap());
+    let paper = [
+        (Collective::Bcast, Some(56_000.0)),
+        (Collective::Reduce, Some(39_300.0)),
+        (Collective::Allgather, Some(10_000.0 / 3.0 / 8.0)),
+        (Collective::ReduceScatter, Some(2_759.0)),
+        (Collective::Allreduce, Some(16_746.0)),
+        (Collective::Scatter, None),
+        (Collective::Gather, None),
+    ];
+    for (collective, expected) in paper {
+        let of = study
+            .rivalries
+            .iter()
+            .find(|rivalry| (rivalry.collective, rivalry.one, rivalry.other) == (collective, short, long));
+        let rivalry = of.unwrap();
+        let crossings: Vec<f64> = rivalry.crossings.iter().map(|crossing| crossing.at.0 as f64).collect();
+        match expected {
+            None => assert_eq!((crossings, rivalry.first), (Vec::new(), Some(short)), "{rivalry:?}"),
+            Some(expected) => {
+                assert!(matches!(crossings[..], [at] if (at / expected - 1.0).abs() < 0.1), "{expected}: {rivalry:?}");
+                let predicted = rivalry.predicted.unwrap().0 as f64;
+                assert!((predicted / expected - 1.0).abs() < 0.03, "{expected}: {rivalry:?}");
+            }
+        }
+    }
+    // No candidate undercuts the bound by more than noise, which is 5 % and the same for all of a round.
+    for cell in &study.cells {
+        let bound = cell.bound.unwrap().point;
+        assert!(cell.points.iter().all(|point| point.time.point > 0.9 * bound), "{cell:?}");
+    }
+    let page = fs::read_to_string(out.join("README.md")).unwrap();
+    for line in [
+        "| allreduce | 8 | 64B to 1MiB | chan:short | builtin | no |",
+        "never within the sizes measured: chan:short is faster",
+    ] {
+        assert!(page.contains(line), "{line}");
+    }
+}

@@ -9,9 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use collrules_record::cell::type_size;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Survey};
+use collrules_reference::Reference;
 use collrules_rules::emit::{self, Notes};
 use collrules_rules::metric::{Metric, metric};
 use collrules_rules::steps::Steps;
@@ -22,6 +24,7 @@ use collrules_runner::grid::{Grid, NOT_SWITCHABLE, known_release};
 use collrules_runner::launch::{LaunchCell, LaunchKind, LaunchPlan};
 use collrules_runner::messages::passes_by;
 use collrules_runner::mpi::{Launcher, MpiBackend, Traffic, Wishes};
+use collrules_runner::wire::Sent;
 
 use crate::support::{OpenMpi, no_networks, under_each_release};
 
@@ -240,6 +243,37 @@ fn say(what: &str) {
 #[test]
 fn what_is_measured_is_what_the_rule_says() {
     under_each_release(|mpi| prove(mpi, &[2, 4], &[20_000]));
+}
+
+/// What a reference algorithm sends is what its script says, rank by rank and receiver by receiver.
+#[test]
+fn reference_algorithms_send_what_their_scripts_say() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let counting = Counting::new(mpi, scratch.path());
+        let mut cells = Vec::new();
+        for collective in Collective::ALL.into_iter().filter(|it| Reference::Short.primitives(*it).is_some()) {
+            for (ranks, bytes) in [(2, 4), (3, 4), (4, 20_000), (5, 20_004), (6, 64)] {
+                let cell = Cell { collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };
+                cells.push(CellPlan::new(cell, Reference::ALL.map(Candidate::Reference).to_vec()));
+            }
+        }
+        for (planned, counted) in cells.iter().zip(counting.count(cells.clone(), None, "")) {
+            for (reference, found) in Reference::ALL.into_iter().zip(counted) {
+                let script = planned.cell.script(reference).unwrap();
+                let says = (0..planned.cell.ranks.0).map(|rank| {
+                    let mut sent: BTreeMap<u32, Sent> = BTreeMap::new();
+                    for (to, blocks) in script.steps(rank).filter_map(|step| step.sent()) {
+                        let all = sent.entry(to).or_insert(Sent { messages: 0, bytes: 0 });
+                        all.messages += 1;
+                        all.bytes += script.blocks().len(blocks) * type_size(planned.cell.collective);
+                    }
+                    sent
+                });
+                assert_eq!(found, says.collect::<Traffic>(), "{} {reference:?} under {}", planned.cell, mpi.version);
+            }
+        }
+    });
 }
 
 /// `cargo test --test cli all_that_is_measured -- --ignored --nocapture`

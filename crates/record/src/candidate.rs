@@ -3,14 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use collrules_reference::Reference;
 use collrules_rules::{Choice, stored_as_text};
 use serde::{Deserialize, Serialize};
 
 use crate::component::Component;
 use crate::mockup::{BadMockup, Mockup};
 
-/// A candidate; its text form is `builtin`, `tuned:algorithm/faninout/segsize/max_requests`, `component:name`, `rules`, or that
-/// of a [`Mockup`].
+/// A candidate; its text form is `builtin`, `tuned:algorithm/faninout/segsize/max_requests`, `component:name`, `rules`, that
+/// of a [`Mockup`], or `chan:short` or `chan:long`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Candidate {
@@ -24,6 +25,8 @@ pub enum Candidate {
     Rules,
     /// Other calls that do the same. Programs can make them; neither rules nor settings can ask for them.
     Mockup(Mockup),
+    /// A reference algorithm, carried out with messages of its own. Neither rules nor settings can ask for it.
+    Reference(Reference),
 }
 
 /// A text that names no candidate.
@@ -35,7 +38,7 @@ impl BadCandidate {
     fn new(text: &str) -> Self {
         Self(format!(
             "`{text}` is not a candidate; write builtin, tuned:algorithm/faninout/segsize/max_requests, component:name, \
-             mockup:CALLS, split:PIECES or pad:SIZE"
+             mockup:CALLS, split:PIECES, pad:SIZE, chan:short or chan:long"
         ))
     }
 }
@@ -43,18 +46,23 @@ impl BadCandidate {
 impl Candidate {
     /// The choice that a rule line needs to get this candidate. For a component it is the builtin's: no rule names one,
     /// and `tuned` decides by itself where its rules say nothing. A whole rules file is no single choice either. No rule
-    /// gives a mock-up, so that it has none.
+    /// gives a mock-up or a reference algorithm, so that they have none.
     pub fn choice(self) -> Option<Choice> {
         match self {
             Self::Builtin | Self::Component(_) | Self::Rules => Some(Choice::BUILTIN),
             Self::Tuned(choice) => Some(choice),
-            Self::Mockup(_) => None,
+            Self::Mockup(_) | Self::Reference(_) => None,
         }
     }
 
     /// What a rule table says where this serves. What no rule gives is never served by one: there the builtin's stands.
     pub fn served(self) -> Choice {
         self.choice().unwrap_or(Choice::BUILTIN)
+    }
+
+    /// Whether it only shows what would be possible, so that nothing else may be dropped or decided for its sake.
+    pub fn is_yardstick(self) -> bool {
+        matches!(self, Self::Reference(_))
     }
 
     /// Whether it is calls of other collectives, or other calls of the same.
@@ -76,6 +84,7 @@ impl fmt::Display for Candidate {
             Self::Component(component) => f.pad(&format!("component:{component}")),
             Self::Rules => f.pad("rules"),
             Self::Mockup(mockup) => f.pad(&mockup.to_string()),
+            Self::Reference(reference) => f.pad(&format!("chan:{}", reference.name())),
         }
     }
 }
@@ -96,6 +105,10 @@ impl FromStr for Candidate {
         if ["mockup:", "split:", "pad:"].iter().any(|kind| text.starts_with(kind)) {
             return text.parse().map(Self::Mockup).map_err(|bad: BadMockup| BadCandidate(bad.to_string()));
         }
+        if let Some(name) = text.strip_prefix("chan:") {
+            let named = Reference::ALL.into_iter().find(|reference| reference.name() == name);
+            return named.map(Self::Reference).ok_or_else(|| BadCandidate::new(text));
+        }
         let choice: Option<Choice> = text.strip_prefix("tuned:").and_then(|choice| choice.parse().ok());
         match choice {
             Some(choice) if !choice.is_builtin() => Ok(Self::Tuned(choice)),
@@ -115,10 +128,13 @@ mod tests {
         let tuned = Candidate::Tuned(Choice::plain(3).with_segsize(8192));
         let split = Candidate::Mockup(Mockup::Split { pieces: 4, barrier: true });
         assert_eq!((split.choice(), Candidate::Rules.choice()), (None, Some(Choice::BUILTIN)));
-        for candidate in [Candidate::Builtin, tuned, Candidate::Component(Component::HAN), Candidate::Rules, split] {
+        assert_eq!(Candidate::Reference(Reference::Long).choice(), None);
+        let known = [Candidate::Builtin, tuned, Candidate::Component(Component::HAN), Candidate::Rules, split];
+        for candidate in known.into_iter().chain(Reference::ALL.map(Candidate::Reference)) {
             assert_eq!(candidate.to_string().parse(), Ok(candidate));
         }
-        for bad in ["", "tuned", "tuned:3", "tuned:0/0/0/0", "Builtin", "component:"] {
+        assert_eq!("chan:short".parse(), Ok(Candidate::Reference(Reference::Short)));
+        for bad in ["", "tuned", "tuned:3", "tuned:0/0/0/0", "Builtin", "component:", "chan:", "chan:tree"] {
             assert!(bad.parse::<Candidate>().is_err(), "{bad}");
         }
     }

@@ -20,6 +20,10 @@ pub enum CandidateName {
 /// Words that mean algorithm 0: `tuned` is how the tables of ompi-collectives-tuning call it.
 const BUILTIN_WORDS: [&str; 5] = ["builtin", "default", "ignore", "tuned", "fixed"];
 
+/// The collectives that Chan et al. have algorithms for.
+const WITH_REFERENCE: &str =
+    "bcast, reduce, scatter, gather, allgather, reduce_scatter, reduce_scatter_block and allreduce";
+
 impl CandidateName {
     /// Reads an id, a candidate (`builtin`, `tuned:3/0/8192/0`), or a name.
     pub fn read(text: &str) -> Self {
@@ -41,9 +45,17 @@ impl CandidateName {
                 if let Some(choice) = candidate.choice() {
                     forced(choice.algorithm)?;
                 }
+                if let Candidate::Reference(reference) = candidate
+                    && reference.primitives(collective).is_none()
+                {
+                    return Err(format!("{collective} has no reference algorithm {candidate}; {WITH_REFERENCE} have"));
+                }
                 Ok(*candidate)
             }
             Self::Id(id) => forced(*id),
+            Self::Word(name) if name.starts_with("chan:") => {
+                Err(format!("`{name}` is no reference algorithm; there are chan:short and chan:long"))
+            }
             Self::Word(name) => {
                 let name = name.to_lowercase().replace(['-', ' '], "_");
                 if let Some(id) = registry::id_of(release, collective, &name) {
@@ -59,5 +71,27 @@ impl CandidateName {
                 ))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_reference::Reference;
+
+    use super::*;
+
+    #[test]
+    fn reference_algorithms_are_named_where_there_are_some() {
+        let named = |text: &str, collective| CandidateName::read(text).candidate(Release::V5_0, collective);
+        for collective in Collective::ALL {
+            match named("chan:short", collective) {
+                Ok(candidate) => assert_eq!(candidate, Candidate::Reference(Reference::Short)),
+                Err(why) => assert!(why.ends_with(&format!("{WITH_REFERENCE} have")), "{why}"),
+            }
+            let has_one = WITH_REFERENCE.split([',', ' ']).any(|name| name == collective.name());
+            assert_eq!(named("chan:short", collective).is_ok(), has_one, "{collective}");
+        }
+        let error = named("chan:tree", Collective::Bcast).expect_err("no such algorithm");
+        assert_eq!(error, "`chan:tree` is no reference algorithm; there are chan:short and chan:long");
     }
 }

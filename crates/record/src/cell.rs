@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use collrules_reference::{Blocks, Bound, Reference, Script, bound};
 use collrules_rules::metric::lookup_bytes;
 use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,28 @@ pub fn type_size(collective: Collective) -> u64 {
 }
 
 impl Cell {
+    /// A reference algorithm for the measured call, whose root is rank 0; none where there is no such algorithm. Its
+    /// elements are those of the datatype that calls are made with (see [`type_size`]).
+    pub fn script(self, reference: Reference) -> Option<Script> {
+        Script::new(self.collective, reference, 0, self.blocks())
+    }
+
+    /// What the measured call needs at least, in elements; none where nothing is known.
+    pub fn bound(self) -> Option<Bound> {
+        bound(self.collective, 0, &self.blocks()).filter(|_| self.ranks.0 >= 2)
+    }
+
+    /// How the whole vector is divided. What does not divide evenly goes to the first ranks.
+    fn blocks(self) -> Blocks {
+        let elements = self.bytes.0 / type_size(self.collective);
+        match self.collective {
+            Collective::Allgather | Collective::Gather | Collective::ReduceScatterBlock | Collective::Scatter => {
+                Blocks::equal(elements, self.ranks.0)
+            }
+            _ => Blocks::share(elements, self.ranks.0),
+        }
+    }
+
     /// What Open MPI's rule lookup sees of the measured call.
     pub fn lookup_bytes(self, release: Release) -> u64 {
         lookup_bytes(release, self.collective, self.ranks, self.bytes, type_size(self.collective))

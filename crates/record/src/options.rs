@@ -76,6 +76,9 @@ pub struct Grid {
     /// Which mock-ups to time beside the builtin; none for tuning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mockups: Option<Box<Mockups>>,
+    /// Measure the reference algorithms as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reference: bool,
 }
 
 /// Which mock-ups to time beside the builtin.

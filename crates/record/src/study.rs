@@ -12,7 +12,7 @@ use crate::format::FormatVersion;
 use crate::units::{Bytes, Ranks};
 
 /// The version of `study.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
 /// What a study found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,16 @@ pub struct Study {
     pub growths: Vec<Growth>,
     /// How times grow with the message; empty with fewer than four message sizes.
     pub lines: Vec<LineFit>,
+    /// What messages and operations cost, by the reference algorithms' times; empty without them. Since format 1.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<MachineFit>,
+    /// Where one of two candidates gives way to the other, where a reference algorithm is among those compared. Since
+    /// format 1.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rivalries: Vec<Rivalry>,
+    /// The best of the builtin and the reference algorithms over ranges of sizes. Since format 1.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassVerdict>,
 }
 
 /// A cell of a study.
@@ -46,6 +56,10 @@ pub struct StudyCell {
     pub points: Vec<StudyPoint>,
     /// Candidates that failed, with the reason.
     pub disqualified: Vec<(Candidate, String)>,
+    /// The seconds that no algorithm can undercut if a rank sends one message and receives one at a time, with the interval
+    /// of the fit that they rest on. Since format 1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Estimate>,
 }
 
 /// A candidate in a cell.
@@ -120,4 +134,67 @@ pub struct LineFit {
     pub per_byte: Estimate,
     /// The root of the mean square of `ln(time / line)`: 0.1 where the line misses by about a tenth.
     pub misfit: f64,
+}
+
+/// What messages and operations cost on communicators of one size: fitted to all times of the reference algorithms there,
+/// whose numbers of messages, bytes moved and bytes reduced one after the other are known; in each launch, with errors taken
+/// relative to the time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MachineFit {
+    /// The communicator size.
+    pub ranks: Ranks,
+    /// Seconds to start a message (alpha).
+    pub latency: Estimate,
+    /// Seconds to move a byte (beta).
+    pub per_byte: Estimate,
+    /// Seconds to reduce a byte (gamma); missing where nothing was reduced.
+    pub per_reduced_byte: Option<Estimate>,
+    /// The root of the mean square of `ln(time / model)`: 0.1 where the model misses by about a tenth.
+    pub misfit: f64,
+}
+
+/// Two candidates over message sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rivalry {
+    /// The collective.
+    pub collective: Collective,
+    /// The communicator size.
+    pub ranks: Ranks,
+    /// One candidate.
+    pub one: Candidate,
+    /// The other.
+    pub other: Candidate,
+    /// The one that is faster at the smallest size at which they are told apart; none where they never are.
+    pub first: Option<Candidate>,
+    /// Where the faster one changes, from size to size at which they are told apart.
+    pub crossings: Vec<Crossing>,
+    /// The message bytes at which the fitted model has them cross; missing where it has them never do so, or one of them
+    /// is no reference algorithm.
+    pub predicted: Option<Bytes>,
+}
+
+/// A size at which one candidate gives way to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Crossing {
+    /// The faster one below.
+    pub below: Candidate,
+    /// The faster one above.
+    pub above: Candidate,
+    /// The message bytes.
+    pub at: Bytes,
+    /// The sizes between which it may lie.
+    pub interval: (Bytes, Bytes),
+}
+
+/// The best of the builtin and the reference algorithms by the geometric mean of times over a range of message sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClassVerdict {
+    /// The collective.
+    pub collective: Collective,
+    /// The communicator size.
+    pub ranks: Ranks,
+    /// The smallest and the largest message of the range.
+    pub sizes: (Bytes, Bytes),
+    /// The best one, and those that cannot be told apart from it: the interval that launches give holds 1.
+    pub best: Vec<Candidate>,
 }

@@ -6,6 +6,7 @@ use collrules_record::findings::{CellFinding, Crossover, Findings, PointFinding,
 use collrules_record::policy::Between;
 use collrules_record::units::Ranks;
 use collrules_record::{Candidate, Component, Manifest, Policy};
+use collrules_reference::{Primitive, Reference};
 use collrules_rules::{Choice, Collective, Release, hazard, registry};
 
 use crate::words::{counted, percent};
@@ -37,7 +38,15 @@ pub(crate) fn named(release: Release, collective: Collective, candidate: Candida
         Candidate::Component(component) => format!("{component}, by its own decision"),
         Candidate::Rules => "the rules file".to_owned(),
         Candidate::Mockup(mockup) => mockup.to_string(),
+        Candidate::Reference(reference) => composed(collective, reference),
     }
+}
+
+/// A reference algorithm with what composes it, where that is not clear from the name.
+fn composed(collective: Collective, reference: Reference) -> String {
+    let parts: Vec<String> =
+        reference.primitives(collective).unwrap_or_default().iter().map(Primitive::to_string).collect();
+    format!("chan:{} ({})", reference.name(), parts.join(", "))
 }
 
 /// A crossover in words: collective, ranks, below, from, above, measured around, certain between.

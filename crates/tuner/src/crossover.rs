@@ -22,7 +22,7 @@ pub(crate) fn boundary(lower: &JudgedCell, upper: &JudgedCell, below: Candidate,
 
 /// The smallest whole size in `(low, high]` at which a difference that is affine in the size, and positive at the low
 /// end, is zero or less; none where it is not.
-fn crossing((low, high): (Bytes, Bytes), (at_low, at_high): (f64, f64)) -> Option<Bytes> {
+pub(crate) fn crossing((low, high): (Bytes, Bytes), (at_low, at_high): (f64, f64)) -> Option<Bytes> {
     if !(at_low > 0.0 && at_high <= 0.0) {
         return None;
     }
@@ -34,12 +34,14 @@ fn crossing((low, high): (Bytes, Bytes), (at_low, at_high): (f64, f64)) -> Optio
     Some(Bytes(low.0 + (offset as u64).clamp(1, span)))
 }
 
-/// How many times as long a choice takes as another at one size, as a logarithm with its interval.
+/// How many times as long a choice takes as another at one size, as a logarithm with its interval: positive where the choice
+/// below is faster.
 #[derive(Clone, Copy, Debug)]
-struct Lead {
-    size: f64,
-    low: f64,
-    high: f64,
+pub(crate) struct Lead {
+    /// The logarithm of the size.
+    pub(crate) size: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
 }
 
 /// The sizes between which the change may lie.
@@ -53,6 +55,11 @@ pub(crate) fn interval(block: &[JudgedCell], at: Bytes, below: Candidate, above:
     let size = |cell: &JudgedCell| (cell.cell.bytes.0.max(1) as f64).ln();
     let leads: Vec<(Bytes, Option<Lead>)> =
         block.iter().map(|cell| (cell.cell.bytes, lead(cell, below, above, size(cell)))).collect();
+    band(&leads, at)
+}
+
+/// The same of leads that are known.
+pub(crate) fn band(leads: &[(Bytes, Option<Lead>)], at: Bytes) -> Option<(Bytes, Bytes)> {
     let upper = leads.partition_point(|(bytes, _)| *bytes < at);
     let known = |place: usize| leads.get(place).and_then(|(_, lead)| *lead);
     // The bracket itself has to be known.

@@ -28,6 +28,7 @@
 //! | [`study()`] | chosen algorithms compared on a grid |
 //! | `components` | rules where another component than `coll/tuned` serves the calls |
 //! | [`mod@compare`] | two runs: what changed, and what the earlier rules are worth now |
+//! | `beyond` | what no rule can give: reference algorithms that are faster than all of `coll/tuned` |
 //! | `replay` | decisions on some launches, judged by others |
 //! | [`validation`] | pairs of launches without and with a rules file |
 //! | [`repair`] | what falls back to the builtin where a rules file loses |
@@ -35,7 +36,7 @@
 mod alternatives;
 mod analysis;
 mod bars;
-
+mod beyond;
 mod build;
 mod cells;
 mod common;
@@ -63,6 +64,7 @@ mod verdict;
 mod view;
 
 pub use analysis::{analyze, analyze_under};
+pub use beyond::beyond_rules;
 pub use compare::compare;
 pub use components::analyze_among;
 pub use error::TunerError;

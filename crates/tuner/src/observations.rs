@@ -14,7 +14,7 @@ use polars::prelude::*;
 
 use crate::cells::{CellTimings, Ends, Series, Timing, by_cell};
 use crate::error::TunerError;
-use crate::view::View;
+use crate::view::{Rivals, View};
 
 /// What an analysis starts from.
 ///
@@ -129,9 +129,14 @@ impl Observations {
         self.expected_launches
     }
 
-    /// The timings by cell, as they were taken.
+    /// The timings by cell, as they were taken, of what rules and settings can ask for.
     pub(crate) fn cells(&self) -> Result<Vec<CellTimings>, TunerError> {
         self.cells_in(&View::default())
+    }
+
+    /// The same with those of reference algorithms.
+    pub(crate) fn cells_with_references(&self) -> Result<Vec<CellTimings>, TunerError> {
+        self.cells_in(&View { rivals: Rivals::WithReferences, ..View::default() })
     }
 
     /// The timings by cell, as far as they count in a view, and as what they count there.

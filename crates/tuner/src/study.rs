@@ -5,6 +5,9 @@
 //! for all comparisons of the study (Benjamini and Hochberg). Two candidates are told apart where the test does so, every
 //! launch agrees, and the interval of the gain, widened by what launches differ, excludes 1.
 
+mod machine;
+mod rivals;
+
 use std::collections::BTreeMap;
 
 use collrules_record::estimate::median;
@@ -41,7 +44,7 @@ pub fn study(
     release: Release,
     criteria: Criteria,
 ) -> Result<Study, TunerError> {
-    let mut timings = observations.cells()?;
+    let mut timings = observations.cells_with_references()?;
     timings.retain(|cell| wanted(cell.cell, Candidate::Builtin));
     let pairs: Vec<Vec<Timed>> = timings.iter().map(|cell| timed(cell, plan, &wanted)).collect();
     for (cell, pairs) in timings.iter_mut().zip(&pairs) {
@@ -70,13 +73,18 @@ pub fn study(
             q_values.extend(corrected.next().map(|q_value| (known.candidate, q_value)));
         }
         let points = known.iter().filter_map(|known| point(known, &q_values, criteria)).collect();
-        StudyCell { cell: timings.cell, points, disqualified: timings.disqualified.clone() }
+        StudyCell { cell: timings.cell, points, disqualified: timings.disqualified.clone(), bound: None }
     });
-    let cells: Vec<StudyCell> = cells.collect();
+    let mut cells: Vec<StudyCell> = cells.collect();
     let launches = timings.iter().flat_map(CellTimings::launches).collect::<std::collections::BTreeSet<_>>().len();
     let level = criteria.level;
     let pairs: Vec<(Cell, &Known)> =
         ids.iter().zip(&known).flat_map(|(cell, known)| known.iter().map(move |known| (*cell, known))).collect();
+    let machines = machine::machines(&pairs, level);
+    for cell in &mut cells {
+        cell.bound = machine::bound(cell.cell, &machines);
+    }
+    let rivalries = rivals::rivalries(&pairs, &machines, level);
     Ok(Study {
         format: FORMAT,
         release,
@@ -87,6 +95,9 @@ pub fn study(
         overall: overall(&pairs, level),
         growths: growths(&pairs, level),
         lines: lines(&pairs, level),
+        classes: rivals::classes(&pairs, &rivalries, level),
+        machines,
+        rivalries,
     })
 }
 

@@ -22,18 +22,36 @@ pub(crate) struct View {
 /// What is compared with the builtin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Rivals {
-    /// What rules and settings can ask for. Mock-ups are as if they had never been timed.
+    /// What rules and settings can ask for. What no rule can give is as if it had never been timed.
     #[default]
     Candidates,
+    /// These, and reference algorithms.
+    WithReferences,
     /// Mock-ups alone.
     Mockups,
+}
+
+impl Rivals {
+    /// Whether a candidate is one of them, or the builtin.
+    fn have(self, candidate: Candidate) -> bool {
+        match candidate {
+            Candidate::Builtin => true,
+            Candidate::Mockup(_) => self == Self::Mockups,
+            Candidate::Reference(_) => self == Self::WithReferences,
+            Candidate::Tuned(_) | Candidate::Component(_) | Candidate::Rules => self != Self::Mockups,
+        }
+    }
 }
 
 impl View {
     /// What a candidate is in this view; none if it is gone with another component, or never counts.
     pub(crate) fn counts_as(&self, cell: Cell, candidate: Candidate) -> Option<Candidate> {
-        if candidate.is_mockup() != (self.rivals == Rivals::Mockups) && candidate != Candidate::Builtin {
+        if !self.rivals.have(candidate) {
             return None;
+        }
+        // What needs no component is not gone with one.
+        if candidate.choice().is_none() {
+            return Some(candidate);
         }
         let place = (cell.collective, cell.ranks);
         if self.left.contains(&place) {
@@ -44,7 +62,11 @@ impl View {
         }
         match candidate {
             Candidate::Component(Component::TUNED) => Some(Candidate::Builtin),
-            Candidate::Builtin | Candidate::Component(_) | Candidate::Rules | Candidate::Mockup(_) => None,
+            Candidate::Builtin
+            | Candidate::Component(_)
+            | Candidate::Rules
+            | Candidate::Mockup(_)
+            | Candidate::Reference(_) => None,
             tuned @ Candidate::Tuned(_) => Some(tuned),
         }
     }

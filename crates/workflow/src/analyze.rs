@@ -184,6 +184,8 @@ fn decide(
     .map_err(WorkflowError::analysis(&name))?;
     findings.pins = served::needed(&findings, &freed);
     findings.simulated = manifest.backend == "simulation";
+    let beyond = collrules_tuner::beyond_rules(observations, criteria).map_err(WorkflowError::analysis(&name))?;
+    findings.remarks.extend(beyond);
     let missing = manifest.plan.cells.iter().filter(|planned| !findings.cells.iter().any(|c| c.cell == planned.cell));
     let missing = missing.count();
     if missing > 0 {

@@ -132,6 +132,7 @@ fn defaults() -> Tuning {
             only: Vec::new(),
             launch_per_candidate: false,
             mockups: None,
+            reference: false,
         },
         budget: Some(Seconds(120.0)),
         launches: 3,

@@ -127,5 +127,6 @@ fn grid(wanted: &options::Grid, tuning: &Tuning) -> Grid {
         mockups: wanted.mockups.as_deref().cloned(),
         oversubscribe: oversubscribes(&tuning.system),
         layout: tuning.system.layout,
+        reference: wanted.reference,
     }
 }

@@ -143,6 +143,7 @@ fn tuning(scenario: Scenario) -> Tuning {
             only: Vec::new(),
             launch_per_candidate: false,
             mockups: None,
+            reference: false,
         },
         budget: None,
         launches: 3,

@@ -246,7 +246,7 @@ impl Drawn<'_> {
             };
             let number = match candidate {
                 Candidate::Tuned(choice) => choice.algorithm.to_string(),
-                Candidate::Builtin | Candidate::Rules | Candidate::Component(_) | Candidate::Mockup(_) => String::new(),
+                _ => String::new(),
             };
             entries.push((
                 place,

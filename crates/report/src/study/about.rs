@@ -1,7 +1,10 @@
 //! What a study is about.
 
-use collrules_record::Manifest;
+use std::collections::BTreeMap;
+
 use collrules_record::units::{Bytes, Ranks};
+use collrules_record::{Candidate, Manifest};
+use collrules_rules::Collective;
 
 /// What a study is about, and what of it is drawn.
 #[derive(Clone, Debug)]
@@ -22,6 +25,8 @@ pub struct About<'a> {
     pub over_sizes: Vec<Ranks>,
     /// Draw the builtin's times over message sizes, a line per communicator size.
     pub builtin: bool,
+    /// What others found to be the best of the builtin and the reference algorithms.
+    pub claims: BTreeMap<Collective, Vec<Candidate>>,
 }
 
 impl About<'_> {

@@ -74,9 +74,15 @@ fn over_ranks(study: &Study, collective: Collective, bytes: Bytes) -> Option<Fig
 
 fn over_sizes(study: &Study, collective: Collective, ranks: Ranks) -> Option<Figure> {
     let caption = format!("{collective} on {ranks} ranks: time over the message size, by algorithm");
-    let lines = by_candidate(study, collective, |cell| {
+    let mut lines = by_candidate(study, collective, |cell| {
         (cell.collective == collective && cell.ranks == ranks).then_some(cell.bytes.0)
     });
+    let own = study.cells.iter().filter(|cell| (cell.cell.collective, cell.cell.ranks) == (collective, ranks));
+    let bound = |cell: &StudyCell| Some(Reading { x: cell.cell.bytes.0, time: cell.bound? });
+    let points: Vec<Reading> = own.filter_map(bound).collect();
+    if !points.is_empty() {
+        lines.insert(0, Line { name: "bound".to_owned(), stroke: Stroke::Series(lines.len()), points });
+    }
     figure(format!("{collective}-over-sizes-{ranks}.svg"), caption, X::MessageBytes, lines)
 }
 

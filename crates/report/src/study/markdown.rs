@@ -7,7 +7,7 @@ use collrules_record::study::Study;
 use super::about::About;
 use super::conclusion::conclusion;
 use super::figures::{figures, undrawn};
-use super::tables;
+use super::{references, tables};
 use crate::facts::SIMULATED;
 use crate::plain;
 use crate::words::{counted, folded};
@@ -42,6 +42,7 @@ pub fn markdown(study: &Study, about: &About<'_>) -> String {
     for figure in drawn {
         let _ = write!(text, "![{}]({})\n\n", figure.caption, figure.file);
     }
+    text += &references::markdown(study, about);
     text += &tables::markdown(study, about);
     text
 }

@@ -7,6 +7,7 @@
 //! | `figures` | times over communicator and message sizes, as SVG |
 //! | `tables` | all times, for people and as CSV |
 //! | `markdown` | all of it in one document |
+//! | `references` | reference algorithms: the best class, crossovers, times over the bound |
 //! | `names` | what the parts of a study are called |
 
 mod about;
@@ -14,10 +15,12 @@ mod conclusion;
 mod figures;
 mod markdown;
 mod names;
+mod references;
 mod tables;
 
 pub use about::About;
 pub use conclusion::conclusion;
 pub use figures::{Figure, figures, undrawn};
 pub use markdown::markdown;
+pub use names::candidate_name;
 pub use tables::csv;

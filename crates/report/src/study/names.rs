@@ -2,16 +2,22 @@
 
 use collrules_record::study::Study;
 use collrules_record::{Candidate, Cell};
-use collrules_rules::Collective;
+use collrules_rules::{Collective, Release};
 
 use crate::facts::named;
 
-/// The name of a candidate, a component by its own.
-pub(super) fn name(study: &Study, collective: Collective, candidate: Candidate) -> String {
+/// The name of a candidate in a release, a component by its own and a reference algorithm by its short one.
+pub fn candidate_name(release: Release, collective: Collective, candidate: Candidate) -> String {
     match candidate {
         Candidate::Component(component) => component.to_string(),
-        _ => named(study.release, collective, candidate),
+        Candidate::Reference(_) => candidate.to_string(),
+        _ => named(release, collective, candidate),
     }
+}
+
+/// The name of a candidate of a study.
+pub(super) fn name(study: &Study, collective: Collective, candidate: Candidate) -> String {
+    candidate_name(study.release, collective, candidate)
 }
 
 /// A cell without its collective, which the paragraph names.

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use collrules_record::cell::type_size;
 use collrules_record::plan::Shared;
 use collrules_record::{Candidate, Cell};
+use collrules_reference::Reference;
 use collrules_rules::call::Call;
 use collrules_rules::effective::{EffectiveAlgorithm, effective};
 use collrules_rules::registry::{self, NonCommutative};
@@ -61,6 +62,19 @@ pub(super) fn share(release: Release, cell: Cell, choices: &[Choice]) -> (Vec<Ca
         });
     }
     (candidates, shared)
+}
+
+/// The reference algorithms to measure, and the one that need not be: on 2 ranks some send the same messages.
+pub(super) fn share_references(cell: Cell, references: &[Reference]) -> (Vec<Candidate>, Vec<Shared>) {
+    let all = || references.iter().copied().map(Candidate::Reference);
+    let same = match references {
+        [one, other] => cell.script(*one).zip(cell.script(*other)).is_some_and(|(one, other)| one.is_same_as(&other)),
+        _ => false,
+    };
+    let why = "its messages are the same there";
+    let shared = |(candidate, measured_as)| Shared { candidate, measured_as, why: why.to_owned() };
+    let measured = all().take(if same { 1 } else { references.len() }).collect();
+    (measured, all().skip(1).zip(all()).filter(|_| same).map(shared).collect())
 }
 
 /// What a choice comes to; none where no algorithm runs, so that there is nothing to measure.

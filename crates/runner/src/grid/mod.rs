@@ -18,11 +18,12 @@ use collrules_record::options::Mockups;
 use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Survey};
+use collrules_reference::Reference;
 use collrules_rules::registry;
 use collrules_rules::{Behaviour, Choice, Collective, Release};
 
 use crate::error::RunnerError;
-pub use sizes::{DEFAULT_MEMORY, MAX_BYTES, buffers, communicator_sizes, obstacle, powers_of_two};
+pub use sizes::{DEFAULT_MEMORY, MAX_BYTES, communicator_sizes, obstacle, powers_of_two};
 
 /// The collectives that the worker can call: all that `coll/tuned` has algorithms for.
 pub const MEASURABLE: [Collective; 14] = Collective::ALL;
@@ -63,6 +64,8 @@ pub struct Grid {
     pub oversubscribe: bool,
     /// How communicators take their ranks from those of the job.
     pub layout: Layout,
+    /// The reference algorithms as well, where there are some and none are named.
+    pub reference: bool,
 }
 
 /// The release of the surveyed library, if its version and every algorithm table that it lists are known.
@@ -74,26 +77,30 @@ pub fn known_release(survey: &Survey) -> Result<Release, RunnerError> {
     Ok(release)
 }
 
-/// The choices that algorithms named by people come to, each once and in their order; the builtin, which is measured in any
-/// case, is none of them. Fails where there is no such algorithm, and where nothing but the builtin is named.
-pub fn named_choices(release: Release, collective: Collective, named: &[CandidateName]) -> Result<Vec<Choice>, String> {
-    let mut choices = Vec::new();
+/// The candidates that algorithms named by people come to, each once and in their order; the builtin, which is measured in
+/// any case, is none of them. Fails where there is no such algorithm, and where nothing but the builtin is named.
+pub fn named_candidates(
+    release: Release,
+    collective: Collective,
+    named: &[CandidateName],
+) -> Result<Vec<Candidate>, String> {
+    let mut candidates = Vec::new();
     for algorithm in named {
-        let choice = match algorithm.candidate(release, collective)? {
-            Candidate::Builtin => continue,
-            Candidate::Tuned(choice) => choice,
+        match algorithm.candidate(release, collective)? {
+            Candidate::Builtin => {}
             other @ (Candidate::Component(_) | Candidate::Rules | Candidate::Mockup(_)) => {
                 return Err(format!("{other} is not an algorithm of {collective}"));
             }
-        };
-        if !choice.is_builtin() && !choices.contains(&choice) {
-            choices.push(choice);
+            known @ (Candidate::Tuned(_) | Candidate::Reference(_)) if !candidates.contains(&known) => {
+                candidates.push(known);
+            }
+            Candidate::Tuned(_) | Candidate::Reference(_) => {}
         }
     }
-    if choices.is_empty() {
+    if candidates.is_empty() {
         return Err(format!("no algorithm of {collective} is named beside the builtin, which is measured in any case"));
     }
-    Ok(choices)
+    Ok(candidates)
 }
 
 impl Default for Grid {
@@ -112,6 +119,7 @@ impl Default for Grid {
             mockups: None,
             oversubscribe: false,
             layout: Layout::Block,
+            reference: false,
         }
     }
 }
@@ -147,7 +155,8 @@ impl Grid {
             for ranks in &ranks {
                 for bytes in sizes {
                     let cell = Cell { collective: *collective, ranks: *ranks, bytes: *bytes };
-                    match obstacle(cell, self.memory) {
+                    let with_reference = self.references(cell, only.as_deref()).next().is_some();
+                    match sizes::obstacle_with(cell, with_reference, self.memory) {
                         Some(why) => skipped.push(Skipped { cell, why }),
                         None => cells.push(self.cell_plan(
                             release,
@@ -188,11 +197,19 @@ impl Grid {
         Ok(Plan { cells, ranks: largest, launches, schedule, seed, separate, skipped, deployment: None, placement })
     }
 
-    /// The choices that a collective is restricted to, if it is.
-    fn only(&self, release: Release, collective: Collective) -> Result<Option<Vec<Choice>>, RunnerError> {
+    /// The candidates that a collective is restricted to, if it is.
+    fn only(&self, release: Release, collective: Collective) -> Result<Option<Vec<Candidate>>, RunnerError> {
         let Some(named) = self.only.get(&collective) else { return Ok(None) };
-        let choices = named_choices(release, collective, named).map_err(RunnerError::EmptyGrid)?;
-        Ok(Some(choices))
+        let candidates = named_candidates(release, collective, named).map_err(RunnerError::EmptyGrid)?;
+        Ok(Some(candidates))
+    }
+
+    /// The reference algorithms that are wanted in a cell.
+    fn references(&self, cell: Cell, only: Option<&[Candidate]>) -> impl Iterator<Item = Reference> {
+        let named =
+            |reference: Reference| only.map_or(self.reference, |only| only.contains(&Candidate::Reference(reference)));
+        let wanted = Reference::ALL.map(|reference| named(reference).then_some(reference));
+        wanted.into_iter().flatten().filter(move |reference| reference.primitives(cell.collective).is_some())
     }
 
     fn cell_plan(
@@ -200,7 +217,7 @@ impl Grid {
         release: Release,
         cell: Cell,
         algorithms: &[&registry::Algorithm],
-        only: Option<&[Choice]>,
+        only: Option<&[Candidate]>,
         with_requests: bool,
         switchable: bool,
     ) -> CellPlan {
@@ -209,16 +226,23 @@ impl Grid {
             None => admitted.flat_map(|algorithm| self.choices(cell, algorithm, with_requests)).collect(),
             Some(only) => {
                 let admitted: Vec<u32> = admitted.map(|algorithm| algorithm.id).collect();
-                only.iter().copied().filter(|choice| admitted.contains(&choice.algorithm)).collect()
+                let tuned = only.iter().filter_map(|candidate| match candidate {
+                    Candidate::Tuned(choice) => Some(*choice),
+                    _ => None,
+                });
+                tuned.filter(|choice| admitted.contains(&choice.algorithm)).collect()
             }
         };
         // An algorithm of its own needs a launch of its own where it cannot be switched: no round would have both.
         let remedies = self.mockups.as_ref().is_none_or(|mockups| mockups.remedies && switchable);
-        let (tuned, shared) =
+        let (tuned, mut shared) =
             if remedies { equivalent::share(release, cell, &choices) } else { (Vec::new(), Vec::new()) };
+        let references: Vec<Reference> = self.references(cell, only).collect();
+        let (references, same) = equivalent::share_references(cell, &references);
+        shared.extend(same);
         let Selected { mockups, left_out } = self.mockups_of(cell);
         let mockups = mockups.into_iter().map(Candidate::Mockup);
-        let candidates = std::iter::once(Candidate::Builtin).chain(tuned).chain(mockups).collect();
+        let candidates = std::iter::once(Candidate::Builtin).chain(tuned).chain(references).chain(mockups).collect();
         CellPlan { cell, candidates, shared, left_out }
     }
 

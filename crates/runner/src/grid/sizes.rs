@@ -48,11 +48,26 @@ pub fn communicator_sizes(wanted: &[Ranks], slots: Ranks, oversubscribe: bool) -
     }
 }
 
-/// What the buffers of a cell take on the rank that needs the most.
-pub fn buffers(cell: Cell) -> Bytes {
+/// What the buffers of a cell take on the rank that needs the most; reference algorithms need a vector of their own, and
+/// where they reduce a second one.
+fn buffers(cell: Cell, with_reference: bool) -> Bytes {
+    let own = match (with_reference, cell.collective) {
+        (false, _) => 0,
+        (true, Collective::Reduce | Collective::ReduceScatter | Collective::Allreduce) => {
+            cell.bytes.0.saturating_mul(2)
+        }
+        (true, Collective::ReduceScatterBlock) => cell.bytes.0.saturating_mul(2 * u64::from(cell.ranks.0)),
+        (true, Collective::Bcast) => 0,
+        (true, _) => cell.bytes.0.saturating_mul(cell.ranks.0.into()),
+    };
+    Bytes(own.saturating_add(call_buffers(cell)))
+}
+
+/// What is handed to the call itself.
+fn call_buffers(cell: Cell) -> u64 {
     let (message, ranks) = (cell.bytes.0, u64::from(cell.ranks.0));
     let all = message.saturating_mul(ranks);
-    Bytes(match cell.collective {
+    match cell.collective {
         Collective::Barrier => 0,
         Collective::Bcast => message,
         Collective::Allgather
@@ -66,14 +81,19 @@ pub fn buffers(cell: Cell) -> Bytes {
         | Collective::Reduce
         | Collective::ReduceScatter
         | Collective::Scan => message.saturating_mul(2),
-    })
+    }
 }
 
 /// Why a cell is not measured, if it is not: its message is no whole number of elements, its buffers take more than
 /// `memory` on a rank, or an offset into them exceeds a C int.
 pub fn obstacle(cell: Cell, memory: Bytes) -> Option<String> {
+    obstacle_with(cell, false, memory)
+}
+
+/// The same of a cell that may have reference algorithms among its candidates.
+pub(super) fn obstacle_with(cell: Cell, with_reference: bool, memory: Bytes) -> Option<String> {
     let element = type_size(cell.collective);
-    let buffers = buffers(cell);
+    let buffers = buffers(cell, with_reference);
     if !cell.bytes.0.is_multiple_of(element) {
         Some(format!("the message is no multiple of the {element} B of MPI_INT, which reductions are called with"))
     } else if buffers > memory {
@@ -106,11 +126,13 @@ mod tests {
 
     #[test]
     fn buffers_are_bounded() {
-        assert_eq!(buffers(cell(Collective::Alltoall, 64, 1 << 20)), Bytes(128 << 20));
+        assert_eq!(buffers(cell(Collective::Alltoall, 64, 1 << 20), false), Bytes(128 << 20));
         assert_eq!(obstacle(cell(Collective::Alltoall, 64, 1 << 20), DEFAULT_MEMORY), None);
         let why = obstacle(cell(Collective::Alltoall, 64, 8 << 20), DEFAULT_MEMORY).expect("a gibibyte");
         assert_eq!(why, "the buffers would take 1GiB on a rank; --max-memory allows 512MiB");
         assert!(obstacle(cell(Collective::Allgather, 4096, 1 << 20), Bytes(u64::MAX)).is_some(), "beyond a C int");
+        // A vector to sum up in, and one for what arrives.
+        assert_eq!(buffers(cell(Collective::Allreduce, 4, 1 << 20), true), Bytes(4 << 20));
         assert!(obstacle(cell(Collective::Bcast, 4096, 1 << 20), DEFAULT_MEMORY).is_none());
     }
 }

@@ -18,6 +18,7 @@ fn grid(collectives: &[Collective]) -> Grid {
         mockups: None,
         oversubscribe: true,
         layout: Layout::Block,
+        reference: false,
     }
 }
 
@@ -137,4 +138,31 @@ fn what_is_left_out_is_named() {
     let nothing = Grid { sizes: vec![Bytes(2)], ..grid(&[Collective::Allreduce]) };
     let error = nothing.plan(&survey(Release::V5_0), 1, Schedule::default(), 1).expect_err("nothing is left");
     assert!(error.to_string().contains("no multiple of the 4 B of MPI_INT"), "{error}");
+}
+
+/// On request, or by name; where both send the same, one is measured.
+#[test]
+fn reference_algorithms_are_measured_on_request() {
+    let both = [Collective::Bcast, Collective::Scatter, Collective::Alltoall];
+    let chan = |planned: &CellPlan| {
+        let measured = planned.candidates.iter().filter(|it| it.to_string().starts_with("chan:")).count();
+        let shared = planned.shared.iter().filter(|it| it.candidate.to_string().starts_with("chan:")).count();
+        (measured, shared)
+    };
+    assert!(plan(&grid(&both), Release::V5_0).cells.iter().all(|planned| chan(planned) == (0, 0)));
+    for planned in plan(&Grid { reference: true, ..grid(&both) }, Release::V5_0).cells {
+        let expected = match (planned.cell.collective, planned.cell.ranks.0) {
+            (Collective::Alltoall, _) => (0, 0),
+            (Collective::Scatter, 2) => (1, 1),
+            // The only byte goes the same way.
+            (Collective::Bcast, 2) if planned.cell.bytes == Bytes(1) => chan(&planned),
+            _ => (2, 0),
+        };
+        assert_eq!(chan(&planned), expected, "{}", planned.cell);
+    }
+    let only = BTreeMap::from([(Collective::Bcast, vec![CandidateName::read("chan:long")])]);
+    let named = plan(&Grid { only, ..grid(&both[..1]) }, Release::V5_0);
+    let candidates: BTreeSet<String> =
+        named.cells.iter().flat_map(|planned| planned.candidates.iter().map(ToString::to_string)).collect();
+    assert_eq!(candidates, BTreeSet::from(["builtin", "chan:long"].map(str::to_owned)));
 }

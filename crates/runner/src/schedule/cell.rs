@@ -3,9 +3,10 @@
 //! The visit is the unit: rounds of one visit repeat whatever stays through it. What is kept of a visit is the median
 //! of its rounds per candidate, so that memory is bounded by the number of visits.
 
+use collrules_record::Estimate;
 use collrules_record::estimate::median;
 use collrules_record::plan::Schedule;
-use collrules_record::{Candidate, Estimate};
+use collrules_rules::Choice;
 
 use super::visit::{LEVEL, Visit};
 use crate::launch::{Effort, LaunchCell};
@@ -43,6 +44,8 @@ pub(super) struct CellState {
     /// Candidates that stay whatever they take: the builtin, and what is left of it when another component is out of
     /// the way. All others are compared with them.
     references: Vec<usize>,
+    /// Candidates that nobody is dropped for.
+    yardsticks: Vec<usize>,
     points: Vec<PointState>,
 }
 
@@ -59,8 +62,8 @@ struct PointState {
 impl CellState {
     pub(super) fn new(planned: &LaunchCell) -> Self {
         let candidates = planned.candidates.len();
-        let is_reference =
-            |place: &usize| !matches!(planned.candidates[*place], Candidate::Tuned(_) | Candidate::Mockup(_));
+        let is_reference = |place: &usize| planned.candidates[*place].choice() == Some(Choice::BUILTIN);
+        let is_yardstick = |place: &usize| planned.candidates[*place].is_yardstick();
         Self {
             round_cost: 0.0,
             visits: 0,
@@ -69,6 +72,7 @@ impl CellState {
             active: (0..candidates).collect(),
             needed: candidates.min(2),
             references: (0..candidates).filter(is_reference).collect(),
+            yardsticks: (0..candidates).filter(is_yardstick).collect(),
             points: vec![PointState { fastest: f64::INFINITY, ..PointState::default() }; candidates],
         }
     }
@@ -142,9 +146,10 @@ impl CellState {
         self.active.iter().copied().filter(|candidate| !self.references.contains(candidate))
     }
 
-    /// The active candidate with the smallest median.
+    /// The active candidate with the smallest median, yardsticks aside.
     fn best(&self) -> Option<usize> {
-        let timed = self.active.iter().filter_map(|candidate| {
+        let eligible = self.active.iter().filter(|candidate| !self.yardsticks.contains(candidate));
+        let timed = eligible.filter_map(|candidate| {
             let mut medians = self.points[*candidate].medians.clone();
             Some((*candidate, median(&mut medians)?))
         });

@@ -249,8 +249,9 @@ impl CellHistory {
     /// number of launches. `factor` is the logarithm of what it takes.
     fn beaten(&self, running: &dyn Fn(Candidate) -> bool, factor: f64) -> Vec<(Candidate, f64, usize)> {
         let ranking = self.ranking(running);
-        let Some((best, others)) = ranking.split_first() else { return Vec::new() };
-        let beaten = others.iter().filter(|candidate| **candidate != Candidate::Builtin).filter_map(|candidate| {
+        let Some(best) = ranking.iter().find(|candidate| !candidate.is_yardstick()) else { return Vec::new() };
+        let others = ranking.iter().filter(|candidate| **candidate != Candidate::Builtin && *candidate != best);
+        let beaten = others.filter_map(|candidate| {
             let loss = self.compare(*candidate, *best);
             let least = loss.launches.iter().copied().fold(f64::INFINITY, f64::min);
             let certain = loss.interval.and_then(|interval| interval.low).is_some_and(|low| low > ALIKE.ln());
@@ -262,7 +263,8 @@ impl CellHistory {
 
     /// What the cell is worth, given the logarithm of the gain that decides and how much has to be to spare.
     fn effort(&self, running: &dyn Fn(Candidate) -> bool, threshold: f64, spare: f64) -> Effort {
-        let ranking = self.ranking(running);
+        let mut ranking = self.ranking(running);
+        ranking.retain(|candidate| !candidate.is_yardstick());
         let Some(best) = ranking.first().copied() else { return Effort::Normal };
         let rivals = || ranking.iter().copied().filter(|candidate| *candidate != Candidate::Builtin);
         let low = |comparison: &Comparison| comparison.interval.and_then(|interval| interval.low);

@@ -56,6 +56,19 @@ fn precise_cells_end_and_beaten_candidates_are_dropped() {
 }
 
 #[test]
+fn nobody_is_dropped_for_a_reference_algorithm() {
+    let schedule = Schedule::default();
+    let mut plan = plan(5, schedule);
+    for cell in &mut plan.cells {
+        cell.candidates[2] = "chan:long".parse().expect("a candidate");
+    }
+    let (rounds, _) = drive(&plan, [1e-5, 1.1e-5, 1e-6], &[]);
+    assert!(rounds.iter().all(|cell| cell[1] == schedule.min_rounds), "{rounds:?}");
+    let (rounds, _) = drive(&plan, [1e-5, 1.1e-5, 9e-5], &[]);
+    assert!(rounds.iter().all(|cell| cell[2] == schedule.rounds_per_visit), "a slow one is: {rounds:?}");
+}
+
+#[test]
 fn slow_candidates_are_kept_for_those_who_want_all_times() {
     let schedule = Schedule { keep_slow: true, ..Schedule::default() };
     let (rounds, _) = drive(&plan(5, schedule), [1e-5, 1.1e-5, 9e-5], &[]);

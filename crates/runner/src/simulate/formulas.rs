@@ -9,11 +9,11 @@ use collrules_record::Cell;
 use collrules_rules::{Choice, Collective};
 
 /// Start-up time of a message in seconds (`a`).
-const LATENCY: f64 = 10e-6;
+pub(super) const LATENCY: f64 = 10e-6;
 /// Transfer time of a byte in seconds (`b`): 1 GB/s.
-const BYTE_TIME: f64 = 1e-9;
+pub(super) const BYTE_TIME: f64 = 1e-9;
 /// Time to apply an operation to a byte in seconds (`g`): 4 GB/s.
-const REDUCTION_TIME: f64 = 0.25e-9;
+pub(super) const REDUCTION_TIME: f64 = 0.25e-9;
 
 /// Time to copy a byte within a rank in seconds: 10 GB/s.
 const COPY_TIME: f64 = 0.1e-9;

@@ -176,7 +176,8 @@ impl Executor for Computed<'_> {
 
     fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, Infallible> {
         let planned = &self.plan.cells[visit.cell];
-        let candidates: Vec<Candidate> = visit.candidates.iter().map(|place| planned.candidates[*place]).collect();
+        let candidates = visit.candidates.iter().map(|place| planned.candidates[*place]);
+        let seconds: Vec<f64> = candidates.map(|candidate| self.seconds(planned.cell, candidate)).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed);
         // Noise depends on the seed, the cell and the visit alone, not on what was done before.
         rng.set_stream(1 + ((visit.cell as u64) << 32 | u64::from(visit.visit)));
@@ -184,11 +185,11 @@ impl Executor for Computed<'_> {
         for round in 0..visit.warmup + visit.rounds {
             // What disturbs the machine in a round disturbs all candidates alike; the rest is each call's own.
             let common = Model::COMMON_NOISE * normal(&mut rng);
-            let timings: Vec<RankTimes> = candidates
+            let timings: Vec<RankTimes> = seconds
                 .iter()
-                .map(|candidate| {
+                .map(|seconds| {
                     let noise = common + Model::OWN_NOISE * normal(&mut rng);
-                    let slowest = self.seconds(planned.cell, *candidate) * noise.exp();
+                    let slowest = seconds * noise.exp();
                     [slowest, 0.9 * slowest, 0.95 * slowest]
                 })
                 .collect();

@@ -1,15 +1,19 @@
 //! What the simulated calls cost: the formulas of the algorithms, and what the builtin does.
 
 use collrules_guidelines::{Seat, program};
+use collrules_record::cell::type_size;
 use collrules_record::mockup::{Mockup, Pattern};
 use collrules_record::options::Scenario;
 use collrules_record::{Candidate, Cell};
+use collrules_reference::{Machine, Reference, play};
 use collrules_rules::{Choice, Collective};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-use super::formulas::{algorithm_seconds, copy_seconds, message_seconds, reduction_seconds};
+use super::formulas::{
+    BYTE_TIME, LATENCY, REDUCTION_TIME, algorithm_seconds, copy_seconds, message_seconds, reduction_seconds,
+};
 
 /// A cost model.
 #[derive(Clone, Debug)]
@@ -48,6 +52,7 @@ impl Model {
             (Scenario::Planted, _) => planted(cell, candidate) * algorithm_seconds(cell, stale),
             (_, Candidate::Mockup(mockup)) => self.mockup_seconds(cell, mockup),
             (_, Candidate::Tuned(choice)) => algorithm_seconds(cell, choice),
+            (_, Candidate::Reference(reference)) => played_seconds(cell, reference),
             // A rules file is asked for what it says before it comes to this.
             (Scenario::Perfect, Candidate::Builtin | Candidate::Component(_) | Candidate::Rules) => best_seconds(cell),
             (
@@ -103,8 +108,16 @@ fn planted(cell: Cell, candidate: Candidate) -> f64 {
         Candidate::Mockup(Mockup::Pattern(Pattern::ReduceBcast)) if allreduce => 0.5,
         Candidate::Mockup(_) => 1.2,
         Candidate::Tuned(_) => 1.1,
-        Candidate::Builtin | Candidate::Component(_) | Candidate::Rules => 1.0,
+        Candidate::Builtin | Candidate::Component(_) | Candidate::Rules | Candidate::Reference(_) => 1.0,
     }
+}
+
+/// The time of a reference algorithm, played event by event; infinite where there is none.
+fn played_seconds(cell: Cell, reference: Reference) -> f64 {
+    let element = type_size(cell.collective) as f64;
+    let machine = Machine { latency: LATENCY, transfer: BYTE_TIME * element, operation: REDUCTION_TIME * element };
+    let times = cell.script(reference).and_then(|script| play(&script, machine, &mut |_| ()).ok());
+    times.map_or(f64::INFINITY, |times| times.into_iter().fold(0.0, f64::max))
 }
 
 /// The time of the best choice that a default grid contains, if not of a better one.

@@ -33,7 +33,7 @@ impl Terms<'_> {
         match candidate {
             Candidate::Tuned(_) => true,
             Candidate::Component(Component::TUNED) => self.handable.contains(&block),
-            Candidate::Builtin | Candidate::Component(_) | Candidate::Rules | Candidate::Mockup(_) => false,
+            _ => false,
         }
     }
 }

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use collrules_runner::wire::Sent;
 
+use super::messages::TAG;
+
 /// Ranks beyond this one are not told apart: their messages count for nobody.
 pub(crate) const PEERS: usize = 4096;
 
@@ -16,12 +18,13 @@ static MESSAGES: [AtomicU64; PEERS] = [const { AtomicU64::new(0) }; PEERS];
 static BYTES: [AtomicU64; PEERS] = [const { AtomicU64::new(0) }; PEERS];
 static CALLED: AtomicBool = AtomicBool::new(false);
 
-/// Takes the place of the function of Open MPI 4.1 and 5.0: `peer` is a rank of the job, and collectives have negative tags.
+/// Takes the place of the function of Open MPI 4.1 and 5.0: `peer` is a rank of the job, collectives have negative tags,
+/// and reference algorithms one of their own.
 #[unsafe(no_mangle)]
 extern "C" fn mca_common_monitoring_record_pml(peer: c_int, size: usize, tag: c_int) {
     CALLED.store(true, Ordering::Relaxed);
     let peer = usize::try_from(peer).ok().filter(|peer| *peer < PEERS);
-    if let Some(peer) = peer.filter(|_| tag < 0) {
+    if let Some(peer) = peer.filter(|_| tag < 0 || tag == TAG) {
         MESSAGES[peer].fetch_add(1, Ordering::Relaxed);
         BYTES[peer].fetch_add(size as u64, Ordering::Relaxed);
     }
@@ -32,7 +35,7 @@ pub(crate) fn is_fed() -> bool {
     CALLED.load(Ordering::Relaxed)
 }
 
-/// What this process has sent inside of collectives to each of the first ranks of the job.
+/// What this process has sent for collectives to each of the first ranks of the job.
 pub(crate) fn sent(ranks: u32) -> Vec<Sent> {
     let sent = MESSAGES.iter().zip(&BYTES).take(ranks as usize);
     sent.map(|(messages, bytes)| Sent {

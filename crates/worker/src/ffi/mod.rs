@@ -7,6 +7,7 @@
 
 pub(crate) mod counter;
 pub(crate) mod inner;
+pub(crate) mod messages;
 mod tools;
 
 use std::ffi::{CString, c_int};

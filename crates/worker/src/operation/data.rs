@@ -1,7 +1,10 @@
 //! What calls that move data have in common: known data, and where a rank stands.
 
+use collrules_record::Cell;
+use collrules_reference::Reference;
 use mpi::topology::SimpleCommunicator;
 
+use super::memory::TooLarge;
 use crate::ffi::ErrorClass;
 
 /// The buffers of a rank in a collective that moves data. What is known about them does without MPI, so that the check
@@ -9,6 +12,12 @@ use crate::ffi::ErrorClass;
 pub(super) trait Data {
     /// One call.
     fn call(&mut self, comm: &SimpleCommunicator) -> Result<(), ErrorClass>;
+
+    /// Makes ready for the reference algorithms of the cell.
+    fn rehearse(&mut self, cell: Cell, references: &[Reference]) -> Result<(), TooLarge>;
+
+    /// The same by a reference algorithm.
+    fn carry_out(&mut self, reference: Reference, comm: &SimpleCommunicator) -> Result<(), ErrorClass>;
 
     /// Puts the known data of `salt` where it is sent from, and something else where results are wanted.
     fn fill(&mut self, salt: u64);

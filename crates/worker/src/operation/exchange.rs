@@ -1,10 +1,13 @@
 //! Collectives in which every rank gets something of every other: allgather and alltoall, with and without counts.
 
+use collrules_record::Cell;
+use collrules_reference::Reference;
 use collrules_rules::Collective;
 use mpi::topology::SimpleCommunicator;
 
 use super::data::{Data, Seat, known_byte};
 use super::memory::{TooLarge, buffer};
+use super::scripted::Stage;
 use crate::ffi::{self, Counts, ErrorClass};
 
 /// The buffers of a rank.
@@ -17,6 +20,7 @@ pub(super) struct Exchange {
     counts: Counts,
     pub(super) send: Vec<u8>,
     pub(super) receive: Vec<u8>,
+    pub(super) stage: Stage<u8>,
 }
 
 impl Exchange {
@@ -24,7 +28,15 @@ impl Exchange {
         let all = block * place.ranks;
         let send = if is_alltoall(collective) { all } else { block };
         let counts = Counts::of(std::iter::repeat_n(block, place.ranks));
-        Ok(Self { collective, place, block, counts, send: buffer(1, send)?, receive: buffer(1, all)? })
+        Ok(Self {
+            collective,
+            place,
+            block,
+            counts,
+            send: buffer(1, send)?,
+            receive: buffer(1, all)?,
+            stage: Stage::empty(),
+        })
     }
 
     /// The byte that belongs at a place of the receive buffer.
@@ -47,6 +59,15 @@ impl Data for Exchange {
             Collective::Alltoall => ffi::alltoall(comm, &self.send, &mut self.receive),
             _ => ffi::alltoallv(comm, &self.send, &mut self.receive, &self.counts),
         }
+    }
+
+    fn rehearse(&mut self, cell: Cell, references: &[Reference]) -> Result<(), TooLarge> {
+        self.stage = Stage::new(cell, self.place, references, self.receive.len())?;
+        Ok(())
+    }
+
+    fn carry_out(&mut self, reference: Reference, comm: &SimpleCommunicator) -> Result<(), ErrorClass> {
+        self.stage.carry_out(reference, &self.send, &mut self.receive, comm)
     }
 
     fn fill(&mut self, salt: u64) {

@@ -8,6 +8,7 @@
 //! | `exchange` | allgather, allgatherv, alltoall, alltoallv |
 //! | `mockup` | other calls that do the same, on the same buffers |
 //! | `reduction` | allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan |
+//! | `scripted` | the same by reference algorithms, with messages |
 
 mod barrier;
 mod data;
@@ -16,9 +17,11 @@ mod memory;
 mod mockup;
 mod reduction;
 mod rooted;
+mod scripted;
 
 use collrules_record::cell::type_size;
 use collrules_record::{Candidate, Cell, Mockup};
+use collrules_reference::Reference;
 use collrules_rules::Collective;
 use mpi::topology::{Communicator, SimpleCommunicator};
 
@@ -52,6 +55,8 @@ pub(crate) enum Means {
     Itself,
     /// By the mock-up with this number.
     Mockup(usize),
+    /// By the messages of a reference algorithm.
+    Messages(Reference),
 }
 
 enum Family {
@@ -60,16 +65,27 @@ enum Family {
 }
 
 impl Operation {
-    /// Buffers of a member of the communicator, for calls and for the mock-ups among these candidates, touched once so that
-    /// no page is missing later.
+    /// Buffers of a member of the communicator, for calls and for the mock-ups and reference algorithms among these
+    /// candidates, touched once so that no page is missing later.
     pub(crate) fn new(cell: Cell, comm: &SimpleCommunicator, candidates: &[Candidate]) -> Result<Self, Unsupported> {
         let mut operation = Self::of_itself(cell, comm)?;
         let seat = collrules_guidelines::Seat::of(cell, comm.rank() as usize);
+        let mut references = Vec::new();
         for candidate in candidates {
-            let Candidate::Mockup(mockup) = *candidate else { continue };
-            let program = collrules_guidelines::program(mockup, seat).ok_or(Unsupported::NoMockup { cell, mockup })?;
-            let prepared = Prepared::new(program, seat.ranks).map_err(|cause| Unsupported::TooLarge { cell, cause })?;
-            operation.mockups.push((mockup, prepared));
+            match *candidate {
+                Candidate::Reference(reference) => references.push(reference),
+                Candidate::Mockup(mockup) => {
+                    let program = collrules_guidelines::program(mockup, seat);
+                    let program = program.ok_or(Unsupported::NoMockup { cell, mockup })?;
+                    let prepared = Prepared::new(program, seat.ranks);
+                    let prepared = prepared.map_err(|cause| Unsupported::TooLarge { cell, cause })?;
+                    operation.mockups.push((mockup, prepared));
+                }
+                _ => {}
+            }
+        }
+        if let Family::Data(data) = &mut operation.family {
+            data.rehearse(cell, &references).map_err(|cause| Unsupported::TooLarge { cell, cause })?;
         }
         Ok(operation)
     }
@@ -107,6 +123,9 @@ impl Operation {
 
     /// How a candidate's calls are carried out: looked up before they are timed.
     pub(crate) fn means(&self, candidate: Candidate) -> Means {
+        if let Candidate::Reference(reference) = candidate {
+            return Means::Messages(reference);
+        }
         let place = self.mockups.iter().position(|(mockup, _)| candidate == Candidate::Mockup(*mockup));
         place.map_or(Means::Itself, Means::Mockup)
     }
@@ -124,8 +143,10 @@ impl Operation {
         skipped: Option<usize>,
     ) -> Result<(), ErrorClass> {
         match (means, &mut self.family) {
-            (Means::Itself, Family::Barrier) => crate::ffi::barrier(comm),
+            // No reference algorithm is one of barrier.
+            (Means::Itself | Means::Messages(_), Family::Barrier) => crate::ffi::barrier(comm),
             (Means::Itself, Family::Data(data)) => data.call(comm),
+            (Means::Messages(reference), Family::Data(data)) => data.carry_out(reference, comm),
             (Means::Mockup(at), Family::Barrier) => self.mockups[at].1.run(comm, (&[], &mut []), skipped),
             (Means::Mockup(at), Family::Data(data)) => self.mockups[at].1.run(comm, data.buffers(), skipped),
         }

@@ -1,10 +1,13 @@
 //! Collectives with an operation: sums of `MPI_INT`.
 
+use collrules_record::Cell;
+use collrules_reference::Reference;
 use collrules_rules::Collective;
 use mpi::topology::SimpleCommunicator;
 
 use super::data::{Data, Seat, mixed};
 use super::memory::{TooLarge, buffer};
+use super::scripted::Stage;
 use crate::ffi::{self, Counts, ErrorClass};
 
 /// The element at a place of the known vector of a rank: a multiple, different from place to place, of the rank's weight,
@@ -33,6 +36,7 @@ pub(super) struct Reduction {
     pub(super) counts: Counts,
     pub(super) send: Vec<i32>,
     pub(super) receive: Vec<i32>,
+    pub(super) stage: Stage<i32>,
     /// How many ranks' data are summed up here, and their weights together.
     summands: i32,
     weights: i32,
@@ -58,7 +62,7 @@ impl Reduction {
         };
         let weights = (0..summands).map(weight).sum();
         let (send, receive, summands) = (buffer(1, send)?, buffer(1, receive)?, summands as i32);
-        Ok(Self { collective, place, counts, send, receive, summands, weights })
+        Ok(Self { collective, place, counts, send, receive, stage: Stage::empty(), summands, weights })
     }
 
     /// Where in the vector the result of this rank begins.
@@ -88,6 +92,15 @@ impl Data for Reduction {
             Collective::Scan => ffi::scan(comm, send, receive),
             _ => ffi::exscan(comm, send, receive),
         }
+    }
+
+    fn rehearse(&mut self, cell: Cell, references: &[Reference]) -> Result<(), TooLarge> {
+        self.stage = Stage::new(cell, self.place, references, self.receive.len())?;
+        Ok(())
+    }
+
+    fn carry_out(&mut self, reference: Reference, comm: &SimpleCommunicator) -> Result<(), ErrorClass> {
+        self.stage.carry_out(reference, &self.send, &mut self.receive, comm)
     }
 
     fn fill(&mut self, salt: u64) {

@@ -1,10 +1,13 @@
 //! Collectives with a root, which is rank 0: bcast, gather, scatter.
 
+use collrules_record::Cell;
+use collrules_reference::Reference;
 use collrules_rules::Collective;
 use mpi::topology::SimpleCommunicator;
 
 use super::data::{Data, Seat, known_byte};
 use super::memory::{TooLarge, buffer};
+use super::scripted::Stage;
 use crate::ffi::{self, ErrorClass};
 
 /// The buffers of a rank. All data is the root's, or comes to it.
@@ -15,6 +18,7 @@ pub(super) struct Rooted {
     block: usize,
     pub(super) send: Vec<u8>,
     pub(super) receive: Vec<u8>,
+    pub(super) stage: Stage<u8>,
 }
 
 impl Rooted {
@@ -25,7 +29,14 @@ impl Rooted {
             Collective::Gather => (block, all),
             _ => (0, block),
         };
-        Ok(Self { collective, place, block, send: buffer(1, send)?, receive: buffer(1, receive)? })
+        Ok(Self {
+            collective,
+            place,
+            block,
+            send: buffer(1, send)?,
+            receive: buffer(1, receive)?,
+            stage: Stage::empty(),
+        })
     }
 
     /// The byte that belongs at a place of the receive buffer.
@@ -45,6 +56,15 @@ impl Data for Rooted {
             Collective::Gather => ffi::gather(comm, &self.send, &mut self.receive),
             _ => ffi::bcast(comm, &mut self.receive),
         }
+    }
+
+    fn rehearse(&mut self, cell: Cell, references: &[Reference]) -> Result<(), TooLarge> {
+        self.stage = Stage::new(cell, self.place, references, self.receive.len())?;
+        Ok(())
+    }
+
+    fn carry_out(&mut self, reference: Reference, comm: &SimpleCommunicator) -> Result<(), ErrorClass> {
+        self.stage.carry_out(reference, &self.send, &mut self.receive, comm)
     }
 
     fn fill(&mut self, salt: u64) {

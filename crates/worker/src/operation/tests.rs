@@ -1,5 +1,7 @@
 //! The checks themselves, without MPI: a reference implementation stands for the library, and then for a bad one.
 
+mod scripted;
+
 use collrules_rules::Collective;
 
 use super::data::{Data, Seat};

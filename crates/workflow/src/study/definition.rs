@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
 
-use collrules_record::CandidateName;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_rules::{Choice, Collective, Release};
-use collrules_runner::grid::named_choices;
+use collrules_record::{Candidate, CandidateName};
+use collrules_rules::{Collective, Release};
+use collrules_runner::grid::named_candidates;
 use serde::Deserialize;
 
 use crate::error::WorkflowError;
@@ -24,6 +24,8 @@ struct Written {
     launches: Option<u32>,
     budget: Option<String>,
     algorithms: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    claims: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     figures: WrittenFigures,
 }
@@ -53,6 +55,8 @@ pub(super) struct Definition {
     pub(super) over_ranks: Vec<Bytes>,
     pub(super) over_sizes: Vec<Ranks>,
     pub(super) builtin: bool,
+    /// What others found to be the best class.
+    pub(super) claims: BTreeMap<Collective, Vec<Candidate>>,
 }
 
 /// Launches where nobody says otherwise: six medians are the fewest that have a 95 % interval.
@@ -70,16 +74,16 @@ fn refused(path: &Path, why: &str) -> WorkflowError {
 
 impl Definition {
     /// What the algorithms are in a release, each once. `path` is where they are written down.
-    pub(super) fn choices(
+    pub(super) fn candidates(
         &self,
         path: &Path,
         release: Release,
-    ) -> Result<BTreeMap<Collective, Vec<Choice>>, WorkflowError> {
+    ) -> Result<BTreeMap<Collective, Vec<Candidate>>, WorkflowError> {
         let of = |(collective, named): (&Collective, &Vec<String>)| {
             let named: Vec<CandidateName> = named.iter().map(|name| CandidateName::read(name)).collect();
-            let choices = named_choices(release, *collective, &named);
-            let choices = choices.map_err(|why| refused(path, &format!("algorithms.{collective}: {why}")))?;
-            Ok((*collective, choices))
+            let candidates = named_candidates(release, *collective, &named);
+            let candidates = candidates.map_err(|why| refused(path, &format!("algorithms.{collective}: {why}")))?;
+            Ok((*collective, candidates))
         };
         self.algorithms.iter().map(of).collect()
     }
@@ -98,6 +102,15 @@ fn parse(text: &str) -> Result<Definition, String> {
     }
     if algorithms.is_empty() {
         return Err("algorithms: no collective is named".to_owned());
+    }
+    let mut claims: BTreeMap<Collective, Vec<Candidate>> = BTreeMap::new();
+    for (name, classes) in &written.claims {
+        let collective: Collective = parsed(name, "claims")?;
+        let class = |text: &String| match parsed(text, "claims")? {
+            class @ (Candidate::Builtin | Candidate::Reference(_)) => Ok(class),
+            other => Err(format!("claims: {other} is no class; write builtin, chan:short or chan:long")),
+        };
+        claims.insert(collective, classes.iter().map(class).collect::<Result<_, _>>()?);
     }
     let ranks = |list: &[u32], key: &str| -> Result<Vec<Ranks>, String> {
         let bad = list.iter().find(|ranks| **ranks < 2);
@@ -129,6 +142,7 @@ fn parse(text: &str) -> Result<Definition, String> {
         over_ranks: figures.over_ranks.iter().map(|size| parsed(size, "over_ranks")).collect::<Result<_, _>>()?,
         over_sizes: ranks(&figures.over_sizes, "over_sizes")?,
         builtin: figures.builtin,
+        claims,
     })
 }
 
@@ -138,6 +152,8 @@ fn parsed<T: FromStr<Err: ToString>>(text: &str, key: &str) -> Result<T, String>
 
 #[cfg(test)]
 mod tests {
+    use collrules_rules::Choice;
+
     use super::*;
 
     const SMALL: &str = "title = 'T'\nquestion = 'Q'\nnp = [8, 2]\n[algorithms]\nbcast = ['binomial', '5']\n";
@@ -153,12 +169,18 @@ mod tests {
     fn an_algorithm_is_one_however_often_it_is_named() {
         let choices = |named: &str| {
             let text = SMALL.replacen("'binomial', '5'", named, 1);
-            parse(&text).expect("reads").choices(Path::new("x.toml"), Release::V5_0)
+            parse(&text).expect("reads").candidates(Path::new("x.toml"), Release::V5_0)
         };
-        let one = choices("'6', 'Binomial', 'builtin', '6', 'chain'").expect("known");
+        let one = choices("'6', 'Binomial', 'builtin', '6', 'chain', 'chan:long'").expect("known");
         let forced = Choice::plain(2).with_faninout(4);
-        assert_eq!(one, BTreeMap::from([(Collective::Bcast, vec![Choice::plain(6), forced])]));
-        for (named, what) in [("'builtin', '0'", "beside the builtin"), ("'oak'", "no bcast algorithm `oak`")] {
+        let tuned = [Choice::plain(6), forced].map(Candidate::Tuned);
+        let long = "chan:long".parse().expect("a candidate");
+        assert_eq!(one, BTreeMap::from([(Collective::Bcast, vec![tuned[0], tuned[1], long])]));
+        for (named, what) in [
+            ("'builtin', '0'", "beside the builtin"),
+            ("'oak'", "no bcast algorithm `oak`"),
+            ("'chan:oak'", "no reference algorithm"),
+        ] {
             let error = choices(named).expect_err(what).to_string();
             assert!(
                 error.starts_with("x.toml defines no study: algorithms.bcast: ") && error.contains(what),
@@ -172,6 +194,7 @@ mod tests {
         for (from, to, what) in [
             ("8, 2", "1", "np: 1 is no size of a communicator"),
             ("bcast", "brodcast", "brodcast"),
+            ("[alg", "[claims]\nbcast = ['rules']\n[alg", "claims: rules is no class"),
             ("'binomial', '5'", "", "bcast has none to compare"),
             ("np =", "n =", "unknown field `n`"),
             ("title", "launches = 1\ntitle", "launches: one launch"),

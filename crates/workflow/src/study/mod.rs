@@ -156,7 +156,7 @@ fn measured(
     let mut ranks = wanted.clone();
     let survey = session.start(&options.system)?.survey;
     // Before anything is measured: what is wrong with the definition is said with its name.
-    definition.choices(&options.definition, known_release(&survey)?)?;
+    definition.candidates(&options.definition, known_release(&survey)?)?;
     if !oversubscribes(&options.system) {
         let slots = survey.slots();
         ranks.retain(|ranks| *ranks <= slots);
@@ -192,6 +192,7 @@ fn tuning(options: &Options, definition: &Definition, ranks: Vec<Ranks>) -> Tuni
             only: definition.algorithms.iter().flat_map(named).collect(),
             launch_per_candidate: false,
             mockups: None,
+            reference: false,
         },
         budget: options.budget.unwrap_or(definition.budget).0,
         launches: options.launches.unwrap_or(definition.launches),
@@ -236,6 +237,7 @@ fn about<'a>(
         over_ranks: definition.over_ranks.clone(),
         over_sizes,
         builtin: definition.builtin,
+        claims: definition.claims.clone(),
     }
 }
 

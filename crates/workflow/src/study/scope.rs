@@ -5,7 +5,8 @@ use std::path::Path;
 
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Manifest, Plan};
-use collrules_rules::{Choice, Collective, Release, registry};
+use collrules_report::study::candidate_name;
+use collrules_rules::{Collective, Release};
 
 use super::definition::Definition;
 use crate::error::WorkflowError;
@@ -14,7 +15,7 @@ use crate::error::WorkflowError;
 pub(super) struct Scope {
     pub(super) ranks: Vec<Ranks>,
     sizes: Vec<Bytes>,
-    choices: BTreeMap<Collective, Vec<Choice>>,
+    candidates: BTreeMap<Collective, Vec<Candidate>>,
     release: Release,
 }
 
@@ -37,17 +38,17 @@ impl Scope {
         Ok(Self {
             ranks: if ranks.is_empty() { named.to_vec() } else { ranks },
             sizes: definition.sizes.0.clone(),
-            choices: definition.choices(path, release)?,
+            candidates: definition.candidates(path, release)?,
             release,
         })
     }
 
     /// Whether the study reports a candidate in a cell.
     pub(super) fn wants(&self, cell: Cell, candidate: Candidate) -> bool {
-        let Some(choices) = self.choices.get(&cell.collective) else { return false };
+        let Some(candidates) = self.candidates.get(&cell.collective) else { return false };
         let sized = !cell.collective.has_sizes() || self.sizes.contains(&cell.bytes);
         let named = match candidate {
-            Candidate::Tuned(choice) => choices.contains(&choice),
+            Candidate::Tuned(_) | Candidate::Reference(_) => candidates.contains(&candidate),
             // Who serves in place of coll/tuned is a part of what the builtin is.
             Candidate::Builtin | Candidate::Component(_) => true,
             Candidate::Rules | Candidate::Mockup(_) => false,
@@ -57,10 +58,10 @@ impl Scope {
 
     /// What a plan lacks of all this, in words. Cells that it names as not measurable are not lacking.
     pub(super) fn lacking(&self, plan: &Plan) -> Vec<String> {
-        self.choices.iter().flat_map(|(collective, choices)| self.lacking_of(plan, *collective, choices)).collect()
+        self.candidates.iter().flat_map(|(collective, named)| self.lacking_of(plan, *collective, named)).collect()
     }
 
-    fn lacking_of(&self, plan: &Plan, collective: Collective, choices: &[Choice]) -> Vec<String> {
+    fn lacking_of(&self, plan: &Plan, collective: Collective, named: &[Candidate]) -> Vec<String> {
         let cells = plan.cells.iter().map(|planned| planned.cell);
         let known: BTreeSet<Cell> = cells
             .chain(plan.skipped.iter().map(|skipped| skipped.cell))
@@ -83,14 +84,13 @@ impl Scope {
                 lacking.push(format!("{collective} on {ranks} ranks at {}", listed(&sizes)));
             }
         }
-        for choice in choices {
-            let candidate = Candidate::Tuned(*choice);
+        for candidate in named.iter().copied() {
             let held = plan.cells.iter().filter(|planned| self.wants(planned.cell, candidate)).any(|planned| {
                 let shared = || planned.shared.iter().any(|shared| shared.candidate == candidate);
                 planned.candidates.contains(&candidate) || shared()
             });
             if !held {
-                lacking.push(format!("{collective} by {}", registry::describe(self.release, collective, *choice)));
+                lacking.push(format!("{collective} by {}", candidate_name(self.release, collective, candidate)));
             }
         }
         lacking

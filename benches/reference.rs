@@ -1,0 +1,26 @@
+//! How long it takes to play a reference algorithm on 4096 ranks: a tree, which is 12 steps deep, and two turns around the
+//! ring, which are 33 million messages.
+
+#![allow(missing_docs)]
+
+use std::hint::black_box;
+
+use collrules_reference::{Blocks, Machine, Reference, Script, play};
+use collrules_rules::Collective;
+use criterion::{Criterion, criterion_group, criterion_main};
+
+fn plays(criterion: &mut Criterion) {
+    let machine = Machine { latency: 10e-6, transfer: 1e-9, operation: 0.25e-9 };
+    let mut group = criterion.benchmark_group("play 4096 ranks");
+    group.sample_size(10);
+    for reference in Reference::ALL {
+        let script = Script::new(Collective::Allreduce, reference, 0, Blocks::share(1 << 20, 4096)).expect("a script");
+        group.bench_function(format!("allreduce {}", reference.name()), |bencher| {
+            bencher.iter(|| play(black_box(&script), machine, &mut |_| ()).expect("it comes to an end"));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, plays);
+criterion_main!(benches);

@@ -1,0 +1,161 @@
+//! The reference algorithms: primitives, one after the other.
+
+use std::fmt;
+
+use collrules_rules::Collective;
+
+use crate::blocks::Blocks;
+use crate::step::Step;
+use crate::{direct, ring, tree};
+
+/// Which of the two reference algorithms of a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reference {
+    /// For short vectors: few messages.
+    Short,
+    /// For long vectors: little data.
+    Long,
+}
+
+/// What algorithms are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Primitive {
+    /// The root's vector for all, over a minimum spanning tree.
+    TreeBcast,
+    /// The sum of all vectors for the root, over a minimum spanning tree.
+    TreeReduce,
+    /// The root's blocks for each, over a minimum spanning tree.
+    TreeScatter,
+    /// The blocks of each for the root, over a minimum spanning tree.
+    TreeGather,
+    /// The blocks of each for all, around a ring.
+    BucketAllgather,
+    /// Of the sum of all vectors the own block for each, around a ring.
+    BucketReduceScatter,
+    /// The root's blocks for each, a message each.
+    SimpleScatter,
+    /// The blocks of each for the root, a message each.
+    SimpleGather,
+    /// Everybody's block for the rank before.
+    Rotation,
+}
+
+/// What every rank does in a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    primitives: Vec<Primitive>,
+    root: u32,
+    blocks: Blocks,
+}
+
+impl Reference {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Short, Self::Long];
+
+    /// The primitives of this algorithm of a collective (Chan et al., table II of the seed's report); none where there is
+    /// no reference algorithm.
+    pub fn primitives(self, collective: Collective) -> Option<&'static [Primitive]> {
+        use Primitive::{
+            BucketAllgather, BucketReduceScatter, SimpleGather, SimpleScatter, TreeBcast, TreeGather, TreeReduce,
+            TreeScatter,
+        };
+        Some(match (collective, self) {
+            (Collective::Bcast, Self::Short) => &[TreeBcast],
+            (Collective::Bcast, Self::Long) => &[TreeScatter, BucketAllgather],
+            (Collective::Reduce, Self::Short) => &[TreeReduce],
+            (Collective::Reduce, Self::Long) => &[BucketReduceScatter, TreeGather],
+            (Collective::Scatter, Self::Short) => &[TreeScatter],
+            (Collective::Scatter, Self::Long) => &[SimpleScatter],
+            (Collective::Gather, Self::Short) => &[TreeGather],
+            (Collective::Gather, Self::Long) => &[SimpleGather],
+            (Collective::Allgather, Self::Short) => &[TreeGather, TreeBcast],
+            (Collective::Allgather, Self::Long) => &[BucketAllgather],
+            (Collective::ReduceScatter | Collective::ReduceScatterBlock, Self::Short) => &[TreeReduce, TreeScatter],
+            (Collective::ReduceScatter | Collective::ReduceScatterBlock, Self::Long) => &[BucketReduceScatter],
+            (Collective::Allreduce, Self::Short) => &[TreeReduce, TreeBcast],
+            (Collective::Allreduce, Self::Long) => &[BucketReduceScatter, BucketAllgather],
+            _ => return None,
+        })
+    }
+
+    /// `short` or `long`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Short => "short",
+            Self::Long => "long",
+        }
+    }
+}
+
+impl Primitive {
+    fn steps(self, rank: u32, ranks: u32, root: u32) -> Box<dyn Iterator<Item = Step>> {
+        match self {
+            Self::TreeBcast => Box::new(tree::bcast(rank, ranks, root)),
+            Self::TreeReduce => Box::new(tree::reduce(rank, ranks, root)),
+            Self::TreeScatter => Box::new(tree::scatter(rank, ranks, root)),
+            Self::TreeGather => Box::new(tree::gather(rank, ranks, root)),
+            Self::BucketAllgather => Box::new(ring::allgather(rank, ranks)),
+            Self::BucketReduceScatter => Box::new(ring::reduce_scatter(rank, ranks)),
+            Self::SimpleScatter => Box::new(direct::scatter(rank, ranks, root)),
+            Self::SimpleGather => Box::new(direct::gather(rank, ranks, root)),
+            Self::Rotation => Box::new(ring::rotation(rank, ranks)),
+        }
+    }
+}
+
+impl fmt::Display for Primitive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::TreeBcast => "MST bcast",
+            Self::TreeReduce => "MST reduce",
+            Self::TreeScatter => "MST scatter",
+            Self::TreeGather => "MST gather",
+            Self::BucketAllgather => "bucket allgather",
+            Self::BucketReduceScatter => "bucket reduce-scatter",
+            Self::SimpleScatter => "simple scatter",
+            Self::SimpleGather => "simple gather",
+            Self::Rotation => "rotation",
+        })
+    }
+}
+
+impl Script {
+    /// A reference algorithm of a collective; none where the collective has no such algorithm, where there are fewer than
+    /// 2 ranks, or where no rank is the root. The blocks divide the whole vector: that of the root for bcast and scatter,
+    /// the result elsewhere. Collectives without a root take rank 0 where a primitive needs one.
+    pub fn new(collective: Collective, reference: Reference, root: u32, blocks: Blocks) -> Option<Self> {
+        let rooted =
+            matches!(collective, Collective::Bcast | Collective::Reduce | Collective::Scatter | Collective::Gather);
+        let primitives = reference.primitives(collective)?.to_vec();
+        let fits = blocks.ranks() >= 2 && root < blocks.ranks();
+        fits.then_some(Self { primitives, root: if rooted { root } else { 0 }, blocks })
+    }
+
+    /// Everybody's block for the rank before; none for fewer than 2 ranks.
+    pub fn rotation(blocks: Blocks) -> Option<Self> {
+        (blocks.ranks() >= 2).then_some(Self { primitives: vec![Primitive::Rotation], root: 0, blocks })
+    }
+
+    /// How the vector is divided.
+    pub fn blocks(&self) -> &Blocks {
+        &self.blocks
+    }
+
+    /// What a rank does, in order. Messages without elements are left out on both sides.
+    pub fn steps(&self, rank: u32) -> impl Iterator<Item = Step> + '_ {
+        let (ranks, root) = (self.blocks.ranks(), self.root);
+        let all = self.primitives.iter().flat_map(move |primitive| primitive.steps(rank, ranks, root));
+        all.filter_map(|step| step.without_nothing(&self.blocks))
+    }
+
+    /// Whether every rank does the same in both.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        self.blocks == other.blocks && (0..self.blocks.ranks()).all(|rank| self.steps(rank).eq(other.steps(rank)))
+    }
+
+    /// The messages that a rank sends, and their elements together.
+    pub fn sent(&self, rank: u32) -> (u64, u64) {
+        let sent = self.steps(rank).filter_map(Step::sent);
+        sent.fold((0, 0), |(messages, elements), (_, blocks)| (messages + 1, elements + self.blocks.len(blocks)))
+    }
+}

@@ -1,0 +1,155 @@
+//! Any two candidates over message sizes: where the faster one changes, and who is the best over a range.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::study::{ClassVerdict, Crossing, MachineFit, Rivalry};
+use collrules_record::units::Bytes;
+use collrules_record::{Candidate, Estimate, Ranks};
+use collrules_rules::Collective;
+
+use super::machine::predicted;
+use super::{Known, Point, grouped, over_launches};
+use crate::crossover::{Lead, band, crossing};
+
+/// The points of a collective on one communicator size, by message size and candidate.
+type Block<'a> = BTreeMap<Bytes, BTreeMap<Candidate, &'a Known>>;
+
+/// The blocks in which reference algorithms were compared over message sizes.
+fn blocks<'a>(points: &[Point<'a>]) -> Vec<((Collective, Ranks), Block<'a>)> {
+    let own = |(_, known): &Point<'_>| known.candidate == known.measured_as;
+    let own: Vec<Point<'a>> = points.iter().filter(|point| own(point)).copied().collect();
+    let groups = grouped(&own, |(cell, _)| (cell.collective, cell.ranks)).into_iter();
+    let block = |(place, group): (_, Vec<Point<'a>>)| {
+        let mut block = Block::new();
+        for (cell, known) in group {
+            block.entry(cell.bytes).or_default().insert(known.candidate, known);
+        }
+        (place, block)
+    };
+    let has_reference = |candidates: &BTreeSet<Candidate>| {
+        candidates.iter().any(|candidate| matches!(candidate, Candidate::Reference(_)))
+    };
+    groups.map(block).filter(|(_, block)| has_reference(&candidates(block))).collect()
+}
+
+fn candidates(block: &Block<'_>) -> BTreeSet<Candidate> {
+    block.values().flat_map(|known| known.keys().copied()).collect()
+}
+
+/// Every pair of candidates.
+pub(super) fn rivalries(points: &[Point<'_>], machines: &[MachineFit], level: f64) -> Vec<Rivalry> {
+    let mut all = Vec::new();
+    for ((collective, ranks), block) in blocks(points) {
+        let candidates: Vec<Candidate> = candidates(&block).into_iter().collect();
+        for (place, one) in candidates.iter().enumerate() {
+            for other in &candidates[place + 1..] {
+                let (first, crossings) = crossings(&block, *one, *other, level);
+                let cell = collrules_record::Cell { collective, ranks, bytes: Bytes(0) };
+                let predicted = predicted(cell, *one, *other, machines);
+                all.push(Rivalry { collective, ranks, one: *one, other: *other, first, crossings, predicted });
+            }
+        }
+    }
+    all
+}
+
+/// By how much one is faster than the other in each launch, as logarithms.
+fn leads(one: &Known, other: &Known) -> Vec<f64> {
+    one.launches.iter().filter_map(|(launch, seconds)| Some((other.launches.get(launch)? / seconds).ln())).collect()
+}
+
+/// Who is faster first, and where that changes. Only sizes at which the interval that launches give excludes 1 count.
+fn crossings(block: &Block<'_>, one: Candidate, other: Candidate, level: f64) -> (Option<Candidate>, Vec<Crossing>) {
+    let mut known = Vec::new();
+    for (bytes, candidates) in block {
+        let both = candidates.get(&one).zip(candidates.get(&other));
+        let lead = both.and_then(|(one, other)| {
+            let Estimate { point, low, high, .. } = over_launches(&leads(one, other), level)?;
+            let size = (bytes.0.max(1) as f64).ln();
+            Some((point, Lead { size, low: low?, high: high? }))
+        });
+        known.push((*bytes, lead));
+    }
+    let side = |lead: &Lead| match lead {
+        Lead { low, .. } if *low > 0.0 => Some(one),
+        Lead { high, .. } if *high < 0.0 => Some(other),
+        _ => None,
+    };
+    let shown: Vec<(usize, Candidate)> =
+        known.iter().enumerate().filter_map(|(place, (_, lead))| Some((place, side(&lead.as_ref()?.1)?))).collect();
+    let mut crossings = Vec::new();
+    for pair in shown.windows(2).filter(|pair| pair[0].1 != pair[1].1) {
+        let ((from, below), (to, above)) = (pair[0], pair[1]);
+        // Seen from the one below, so that a lead falls through zero.
+        let sign = if below == one { 1.0 } else { -1.0 };
+        let points: Vec<(Bytes, f64)> =
+            known[from..=to].iter().filter_map(|(bytes, lead)| Some((*bytes, sign * lead.as_ref()?.0))).collect();
+        let at = points.windows(2).find_map(|two| crossing((two[0].0, two[1].0), (two[0].1, two[1].1)));
+        let turned = |lead: &Lead| match below == one {
+            true => *lead,
+            false => Lead { size: lead.size, low: -lead.high, high: -lead.low },
+        };
+        let leads: Vec<(Bytes, Option<Lead>)> =
+            known.iter().map(|(bytes, lead)| (*bytes, lead.as_ref().map(|(_, lead)| turned(lead)))).collect();
+        if let Some(at) = at {
+            let interval = band(&leads, at).unwrap_or((known[from].0, known[to].0));
+            crossings.push(Crossing { below, above, at, interval });
+        }
+    }
+    (shown.first().map(|(_, side)| *side), crossings)
+}
+
+/// The best class over all sizes of each collective, and below and above where the two reference algorithms cross.
+pub(super) fn classes(points: &[Point<'_>], rivalries: &[Rivalry], level: f64) -> Vec<ClassVerdict> {
+    let mut all = Vec::new();
+    for ((collective, ranks), block) in blocks(points) {
+        let (Some(first), Some(last)) = (block.keys().next().copied(), block.keys().last().copied()) else { continue };
+        let of = |rivalry: &&Rivalry| (rivalry.collective, rivalry.ranks) == (collective, ranks);
+        let references = |rivalry: &&Rivalry| {
+            [rivalry.one, rivalry.other].iter().all(|candidate| matches!(candidate, Candidate::Reference(_)))
+        };
+        let crossings = rivalries.iter().filter(of).find(references).map_or(&[][..], |rivalry| &rivalry.crossings);
+        let mut ranges = vec![(first, last)];
+        if let Some(crossing) = crossings.first() {
+            let below = block.keys().copied().take_while(|bytes| *bytes < crossing.at).last();
+            let above = block.keys().copied().find(|bytes| *bytes >= crossing.at);
+            ranges.extend(below.map(|below| (first, below)));
+            ranges.extend(above.map(|above| (above, last)));
+        }
+        for sizes in ranges {
+            let best = best(&block, sizes, level);
+            if !best.is_empty() {
+                all.push(ClassVerdict { collective, ranks, sizes, best });
+            }
+        }
+    }
+    all
+}
+
+/// The best of the builtin and the reference algorithms, and those not told apart from it. Only what was timed in every cell
+/// of the range can be compared; in a cell where one reference algorithm stands for the other, it stands for it here.
+fn best(block: &Block<'_>, (first, last): (Bytes, Bytes), level: f64) -> Vec<Candidate> {
+    let cells: Vec<&BTreeMap<Candidate, &Known>> = block.range(first..=last).map(|(_, known)| known).collect();
+    let is_class = |candidate: &Candidate| matches!(candidate, Candidate::Builtin | Candidate::Reference(_));
+    // The mean logarithm of the seconds over the cells, by launch.
+    let mean = |candidate: Candidate| -> Option<BTreeMap<u32, f64>> {
+        let times: Vec<&BTreeMap<u32, f64>> =
+            cells.iter().map(|known| known.get(&candidate).map(|known| &known.launches)).collect::<Option<_>>()?;
+        let launches = times.first()?.keys().copied();
+        let of_launch = |launch: u32| -> Option<(u32, f64)> {
+            let logs: Vec<f64> = times.iter().map(|times| times.get(&launch).map(|s| s.ln())).collect::<Option<_>>()?;
+            Some((launch, logs.iter().sum::<f64>() / logs.len() as f64))
+        };
+        Some(launches.filter_map(of_launch).collect())
+    };
+    let classes: Vec<(Candidate, BTreeMap<u32, f64>)> =
+        candidates(block).into_iter().filter(is_class).filter_map(|it| Some((it, mean(it)?))).collect();
+    let total = |means: &BTreeMap<u32, f64>| means.values().sum::<f64>() / means.len().max(1) as f64;
+    let Some((_, least)) = classes.iter().min_by(|a, b| total(&a.1).total_cmp(&total(&b.1))) else { return Vec::new() };
+    let tied = |means: &BTreeMap<u32, f64>| {
+        let behind: Vec<f64> = means.iter().filter_map(|(launch, mean)| Some(mean - least.get(launch)?)).collect();
+        // Without an interval nothing is told apart.
+        over_launches(&behind, level).and_then(|behind| behind.low).is_none_or(|low| low <= 0.0)
+    };
+    classes.iter().filter(|(_, means)| tied(means)).map(|(candidate, _)| *candidate).collect()
+}
