@@ -151,7 +151,7 @@ mod tests {
         let text = sentences(&forecast(300.0), budget, 5.0).join(" ");
         assert!(text.contains("about 25s: a rough estimate from calls of the builtin in 4 cells"), "{text}");
         assert!(text.contains("--budget none it would take about 5.1m"), "{text}");
-        assert!(sentences(&forecast(20.0), budget, 5.0)[1].contains("ends earlier than the budget of 25s"));
+        assert!(sentences(&forecast(20.0), budget, 5.0)[1].contains("before the budget of 25s is spent"));
         assert_eq!(sentences(&forecast(20.0), Budget(None), 5.0).len(), 1);
     }
 }

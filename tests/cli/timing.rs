@@ -45,7 +45,7 @@ fn the_harness_says_what_it_adds_and_that_is_little() {
             assert_eq!(found.clocks, 1, "ranks of one host share a clock");
         }
         let report = fs::read_to_string(out.join("report.md")).unwrap();
-        assert!(report.contains("a turn costs"), "{report}");
+        assert!(report.contains("each timed call costs"), "{report}");
     });
 }
 
