@@ -8,9 +8,9 @@
 //! |---|---|
 //! | [`catalogue`] | one entry per guideline: collective, calls, memory, source |
 //! | [`memory`] | formulas of what a mock-up needs beside the caller's buffers |
-//! | [`program`] | the steps of a mock-up on one rank: copies and calls with their counts |
+//! | [`mod@program`] | the steps of a mock-up on one rank: copies and calls with their counts |
 //! | `build` | the program of each mock-up |
-//! | [`select`] | which mock-ups a cell gets, and why others are left out |
+//! | [`mod@select`] | which mock-ups a cell gets, and why others are left out |
 
 mod build;
 pub mod catalogue;

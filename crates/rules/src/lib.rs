@@ -16,7 +16,7 @@
 //! | [`metric`] | from the message size of a call to the size that the rule lookup sees |
 //! | [`steps`] | total step functions, the canonical form of ranges |
 //! | [`table`] | the rule table: what should be chosen, independent of any file format |
-//! | [`names`] | the names of plain enums, and types that files hold as text |
+//! | [`mod@names`] | the names of plain enums, and types that files hold as text |
 //! | [`hazard`] | tables that must not be written, and why |
 //! | [`span`], [`lines`] | places in a source text, and its lines |
 //! | [`han`] | rules files of coll/han, which say which component serves a call |
