@@ -100,7 +100,7 @@ fn validation_confirms_gains_on_several_hosts() {
         let (rules, out) = (scratch.path().join("rules.conf"), scratch.path().join("out"));
         fs::write(&rules, "1\n7\n3\n2 1\n0 0 0 0\n4 2\n0 0 0 0\n32768 3 0 8192\n5 1\n0 0 0 0\n").unwrap();
         let arguments = format!("validate {} --np 4 --sizes 512K --budget 40s --out", rules.display());
-        on_hosts(mpi, "--hosts 4", &arguments, &out).exits(0).says("1 faster");
+        on_hosts(mpi, "--hosts 4", &arguments, &out).exits(0).says("1 cell is faster");
         let validation: Validation =
             serde_json::from_str(&fs::read_to_string(out.join("validation.json")).unwrap()).unwrap();
         let cell = &validation.last().unwrap().cells[0];
