@@ -71,7 +71,7 @@ fn time(
     for call in 0..u64::from(length.warmup) + u64::from(length.iterations) {
         // A barrier is what separates the calls of the others; one between barriers would separate nothing.
         if cell.collective != Collective::Barrier {
-            ffi::barrier(comm).map_err(Trouble::Call)?;
+            ffi::calls::barrier(comm).map_err(Trouble::Call)?;
         }
         let start = Instant::now();
         operation.call(comm, means).map_err(Trouble::Call)?;

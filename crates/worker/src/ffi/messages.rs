@@ -4,42 +4,56 @@ use std::ffi::c_int;
 
 use mpi::ffi;
 use mpi::raw::AsRaw;
-use mpi::topology::SimpleCommunicator;
+use mpi::topology::{Communicator, SimpleCommunicator};
 
-use super::{ErrorClass, c_count, classify};
+use super::{Called, c_count, classify};
 
 /// The tag of all messages here, by which they are counted. Nothing else of the worker has it.
 pub(super) const TAG: c_int = 1507;
 
-/// What messages consist of.
+/// What buffers consist of.
 pub(crate) trait Element: Copy + Default {
     /// MPI's type for it.
     fn datatype() -> ffi::MPI_Datatype;
+    /// What reductions do with it.
+    fn operation() -> ffi::MPI_Op;
 }
 
+/// Bytes, of which reductions put blocks together: `MPI_BOR`.
 impl Element for u8 {
     fn datatype() -> ffi::MPI_Datatype {
         // SAFETY: a predefined constant.
         unsafe { ffi::RSMPI_UINT8_T }
     }
+
+    fn operation() -> ffi::MPI_Op {
+        // SAFETY: a predefined constant.
+        unsafe { ffi::RSMPI_BOR }
+    }
 }
 
+/// Integers, which are summed up.
 impl Element for i32 {
     fn datatype() -> ffi::MPI_Datatype {
         // SAFETY: a predefined constant.
         unsafe { ffi::RSMPI_INT32_T }
     }
+
+    fn operation() -> ffi::MPI_Op {
+        // SAFETY: a predefined constant.
+        unsafe { ffi::RSMPI_SUM }
+    }
 }
 
 /// `MPI_Send`.
-pub(crate) fn send<T: Element>(comm: &SimpleCommunicator, data: &[T], to: u32) -> Result<(), ErrorClass> {
+pub(crate) fn send<T: Element>(comm: &SimpleCommunicator, data: &[T], to: u32) -> Called {
     let (from, count) = (data.as_ptr().cast(), c_count(data.len()));
     // SAFETY: `data` holds `count` elements of this type and outlives the blocking call.
     classify(unsafe { ffi::MPI_Send(from, count, T::datatype(), to as c_int, TAG, comm.as_raw()) })
 }
 
-/// `MPI_Recv`.
-pub(crate) fn receive<T: Element>(comm: &SimpleCommunicator, into: &mut [T], from: u32) -> Result<(), ErrorClass> {
+/// `MPI_Recv` of as many elements as there is room for.
+pub(crate) fn receive<T: Element>(comm: &SimpleCommunicator, into: &mut [T], from: u32) -> Called {
     let (to, count) = (into.as_mut_ptr().cast(), c_count(into.len()));
     // SAFETY: `into` has room for `count` elements of this type and outlives the blocking call, and the constant says that
     // no status is wanted.
@@ -48,38 +62,41 @@ pub(crate) fn receive<T: Element>(comm: &SimpleCommunicator, into: &mut [T], fro
     })
 }
 
-/// `MPI_Sendrecv`: both at once.
+/// `MPI_Sendrecv`.
 pub(crate) fn exchange<T: Element>(
     comm: &SimpleCommunicator,
     data: &[T],
     to: u32,
     into: &mut [T],
     from: u32,
-) -> Result<(), ErrorClass> {
+) -> Called {
+    sendrecv(comm, data, to as c_int, into, from as c_int)
+}
+
+/// `MPI_Sendrecv`: to the next rank, from the one before. The first rank gets nothing, and the last sends nothing.
+pub(crate) fn shift(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) -> Called {
+    let (rank, size) = (comm.rank(), comm.size());
+    // SAFETY: a predefined constant.
+    let nobody = unsafe { ffi::RSMPI_PROC_NULL };
+    let next = if rank + 1 < size { rank + 1 } else { nobody };
+    sendrecv(comm, send, next, receive, if rank > 0 { rank - 1 } else { nobody })
+}
+
+fn sendrecv<T: Element>(comm: &SimpleCommunicator, data: &[T], to: c_int, into: &mut [T], from: c_int) -> Called {
+    let ((sent, count), (got, room), kind) =
+        ((data.as_ptr().cast(), c_count(data.len())), (into.as_mut_ptr().cast(), c_count(into.len())), T::datatype());
     // SAFETY: both buffers hold as many elements of this type as is said, do not overlap, since one is borrowed mutably,
     // and outlive the blocking call; the constant says that no status is wanted.
     classify(unsafe {
-        ffi::MPI_Sendrecv(
-            data.as_ptr().cast(),
-            c_count(data.len()),
-            T::datatype(),
-            to as c_int,
-            TAG,
-            into.as_mut_ptr().cast(),
-            c_count(into.len()),
-            T::datatype(),
-            from as c_int,
-            TAG,
-            comm.as_raw(),
-            ffi::RSMPI_STATUS_IGNORE,
-        )
+        let ignored = ffi::RSMPI_STATUS_IGNORE;
+        ffi::MPI_Sendrecv(sent, count, kind, to, TAG, got, room, kind, from, TAG, comm.as_raw(), ignored)
     })
 }
 
-/// `MPI_Reduce_local`: adds what arrived.
-pub(crate) fn reduce_local<T: Element>(arrived: &[T], sum: &mut [T]) -> Result<(), ErrorClass> {
+/// `MPI_Reduce_local`: the first operand, to the left of the second, which becomes the result.
+pub(crate) fn reduce_local<T: Element>(arrived: &[T], sum: &mut [T]) -> Called {
     assert!(arrived.len() == sum.len(), "each element has one to be added to");
     let (from, to, count) = (arrived.as_ptr().cast(), sum.as_mut_ptr().cast(), c_count(sum.len()));
     // SAFETY: both buffers hold `count` elements of this type, as asserted, and outlive the call.
-    classify(unsafe { ffi::MPI_Reduce_local(from, to, count, T::datatype(), ffi::RSMPI_SUM) })
+    classify(unsafe { ffi::MPI_Reduce_local(from, to, count, T::datatype(), T::operation()) })
 }

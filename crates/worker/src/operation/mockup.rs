@@ -5,8 +5,8 @@ use collrules_guidelines::{Call, Part, Place, Program, Step};
 use mpi::topology::SimpleCommunicator;
 
 use super::memory::{TooLarge, buffer};
-use crate::ffi::inner::{self, Types};
-use crate::ffi::{self, Counts, ErrorClass};
+use crate::ffi::calls::{self, Counts, Types};
+use crate::ffi::{Called, messages};
 
 /// A program with its buffers.
 pub(super) struct Prepared {
@@ -39,7 +39,7 @@ impl Prepared {
         comm: &SimpleCommunicator,
         (send, receive): (&[u8], &mut [u8]),
         skipped: Option<usize>,
-    ) -> Result<(), ErrorClass> {
+    ) -> Called {
         let mut buffers = Buffers { send, receive, extra: &mut self.extra };
         let mut number = 0;
         for ready in &self.steps {
@@ -50,7 +50,7 @@ impl Prepared {
                 }
                 Step::Combine { from, to } => {
                     let (from, to) = buffers.pair(*from, *to);
-                    inner::reduce_local(from, to)?;
+                    messages::reduce_local(ints(from), ints_mut(to))?;
                 }
                 Step::Call { call, from, to } => {
                     if skipped != Some(number) {
@@ -72,70 +72,78 @@ fn counts(step: &Step) -> Option<Counts> {
         | Call::Alltoallv(counts)
         | Call::Alltoallw(counts)
         | Call::Gatherv(counts)
-        | Call::ReduceScatter(counts)
         | Call::Scatterv(counts)
         | Call::ScattervInPlace(counts) => Some(Counts::of(counts.iter().copied())),
+        // Of elements, not of bytes.
+        Call::ReduceScatter(counts) => Some(Counts::of(counts.iter().map(|bytes| bytes / size_of::<i32>()))),
         _ => None,
     }
 }
 
 impl Ready {
-    fn call(
-        &self,
-        comm: &SimpleCommunicator,
-        call: &Call,
-        buffers: &mut Buffers<'_>,
-        from: Part,
-        to: Part,
-    ) -> Result<(), ErrorClass> {
+    fn call(&self, comm: &SimpleCommunicator, call: &Call, buffers: &mut Buffers<'_>, from: Part, to: Part) -> Called {
         // One buffer is all that these have.
         match (call, &self.counts) {
-            (Call::Barrier, _) => return ffi::barrier(comm),
+            (Call::Barrier, _) => return calls::barrier(comm),
             (Call::Bcast, _) if from == to => {
                 return match to.place {
                     // The root's alone, which is only read.
-                    Place::Send => inner::bcast(comm, buffers.read(from), &mut []),
-                    _ => ffi::bcast(comm, buffers.write(to)),
+                    Place::Send => calls::bcast_from(comm, buffers.read(from), &mut []),
+                    _ => calls::bcast(comm, buffers.write(to)),
                 };
             }
             (Call::AllgathervInPlace(_), Some(counts)) => {
-                return inner::allgatherv_in_place(comm, buffers.write(to), counts);
+                return calls::allgatherv_in_place(comm, buffers.write(to), counts);
             }
             (Call::ScattervInPlace(_), Some(counts)) => {
-                return inner::scatterv_in_place(comm, buffers.write(to), counts);
+                return calls::scatterv_in_place(comm, buffers.write(to), counts);
             }
             _ => {}
         }
         let (send, receive) = buffers.pair(from, to);
         match (call, &self.counts, &self.types) {
-            (Call::Allgather, ..) => ffi::allgather(comm, send, receive),
-            (Call::Allgatherv(_), Some(counts), _) => ffi::allgatherv(comm, send, receive, counts),
-            (Call::Allreduce(how), ..) => inner::allreduce(comm, reducing(*how), send, receive),
-            (Call::Alltoall, ..) => ffi::alltoall(comm, send, receive),
-            (Call::Alltoallv(_), Some(counts), _) => ffi::alltoallv(comm, send, receive, counts),
-            (Call::Alltoallw(_), Some(counts), Some(types)) => inner::alltoallw(comm, send, receive, counts, types),
-            (Call::Bcast, ..) => inner::bcast(comm, send, receive),
-            (Call::Exscan, ..) => inner::scan(comm, true, send, receive),
-            (Call::Scan, ..) => inner::scan(comm, false, send, receive),
-            (Call::Gather, ..) => ffi::gather(comm, send, receive),
-            (Call::Gatherv(_), Some(counts), _) => inner::gatherv(comm, send, receive, counts),
-            (Call::Reduce(how), ..) => inner::reduce(comm, reducing(*how), send, receive),
-            (Call::ReduceScatter(_), Some(counts), _) => inner::reduce_scatter(comm, send, receive, counts),
-            (Call::ReduceScatterBlock, ..) => inner::reduce_scatter_block(comm, send, receive),
-            (Call::Scatter, ..) => ffi::scatter(comm, send, receive),
-            (Call::Scatterv(_), Some(counts), _) => inner::scatterv(comm, send, receive, counts),
-            (Call::Shift, ..) => inner::shift(comm, send, receive),
+            (Call::Allgather, ..) => calls::allgather(comm, send, receive),
+            (Call::Allgatherv(_), Some(counts), _) => calls::allgatherv(comm, send, receive, counts),
+            (Call::Allreduce(Reducing::Or), ..) => calls::allreduce(comm, send, receive),
+            (Call::Allreduce(Reducing::Sum), ..) => calls::allreduce(comm, ints(send), ints_mut(receive)),
+            (Call::Alltoall, ..) => calls::alltoall(comm, send, receive),
+            (Call::Alltoallv(_), Some(counts), _) => calls::alltoallv(comm, send, receive, counts),
+            (Call::Alltoallw(_), Some(counts), Some(types)) => calls::alltoallw(comm, send, receive, counts, types),
+            (Call::Bcast, ..) => calls::bcast_from(comm, send, receive),
+            (Call::Exscan, ..) => calls::exscan(comm, ints(send), ints_mut(receive)),
+            (Call::Scan, ..) => calls::scan(comm, ints(send), ints_mut(receive)),
+            (Call::Gather, ..) => calls::gather(comm, send, receive),
+            (Call::Gatherv(_), Some(counts), _) => calls::gatherv(comm, send, receive, counts),
+            (Call::Reduce(Reducing::Or), ..) => calls::reduce(comm, send, receive),
+            (Call::Reduce(Reducing::Sum), ..) => calls::reduce(comm, ints(send), ints_mut(receive)),
+            (Call::ReduceScatter(_), Some(counts), _) => {
+                calls::reduce_scatter(comm, ints(send), ints_mut(receive), counts)
+            }
+            (Call::ReduceScatterBlock, ..) => calls::reduce_scatter_block(comm, ints(send), ints_mut(receive)),
+            (Call::Scatter, ..) => calls::scatter(comm, send, receive),
+            (Call::Scatterv(_), Some(counts), _) => calls::scatterv(comm, send, receive, counts),
+            (Call::Shift, ..) => messages::shift(comm, send, receive),
             // Dealt with above, or without the counts that every such call was given.
             _ => Ok(()),
         }
     }
 }
 
-fn reducing(how: Reducing) -> inner::Reducing {
-    match how {
-        Reducing::Sum => inner::Reducing::Sum,
-        Reducing::Or => inner::Reducing::Or,
-    }
+fn bytes(elements: &[i32]) -> &[u8] {
+    bytemuck::cast_slice(elements)
+}
+
+fn bytes_mut(elements: &mut [i32]) -> &mut [u8] {
+    bytemuck::cast_slice_mut(elements)
+}
+
+/// Elements of a call that sums up. What is empty may lie anywhere.
+fn ints(bytes: &[u8]) -> &[i32] {
+    if bytes.is_empty() { &[] } else { bytemuck::cast_slice(bytes) }
+}
+
+fn ints_mut(bytes: &mut [u8]) -> &mut [i32] {
+    if bytes.is_empty() { &mut [] } else { bytemuck::cast_slice_mut(bytes) }
 }
 
 /// The caller's buffers and the mock-up's own.
@@ -150,7 +158,7 @@ impl Buffers<'_> {
         let buffer = match part.place {
             Place::Send => self.send,
             Place::Receive => &*self.receive,
-            Place::Extra(at) => ffi::bytes_of(&self.extra[at]),
+            Place::Extra(at) => bytes(&self.extra[at]),
         };
         &buffer[part.first..part.first + part.len]
     }
@@ -161,7 +169,7 @@ impl Buffers<'_> {
             // Nothing is written to what the caller sends: programs name it where nothing is received.
             Place::Send => &mut [],
             Place::Receive => &mut self.receive[range],
-            Place::Extra(at) => &mut ffi::bytes_of_mut(&mut self.extra[at])[range],
+            Place::Extra(at) => &mut bytes_mut(&mut self.extra[at])[range],
         }
     }
 
@@ -170,18 +178,14 @@ impl Buffers<'_> {
         let (reading, writing) = (from.first..from.first + from.len, to.first..to.first + to.len);
         match (from.place, to.place) {
             (Place::Send, Place::Receive) => (&self.send[reading], &mut self.receive[writing]),
-            (Place::Send, Place::Extra(at)) => {
-                (&self.send[reading], &mut ffi::bytes_of_mut(&mut self.extra[at])[writing])
-            }
+            (Place::Send, Place::Extra(at)) => (&self.send[reading], &mut bytes_mut(&mut self.extra[at])[writing]),
             (Place::Receive, Place::Extra(at)) => {
-                (&self.receive[reading], &mut ffi::bytes_of_mut(&mut self.extra[at])[writing])
+                (&self.receive[reading], &mut bytes_mut(&mut self.extra[at])[writing])
             }
-            (Place::Extra(at), Place::Receive) => {
-                (&ffi::bytes_of(&self.extra[at])[reading], &mut self.receive[writing])
-            }
+            (Place::Extra(at), Place::Receive) => (&bytes(&self.extra[at])[reading], &mut self.receive[writing]),
             (Place::Extra(one), Place::Extra(other)) => {
                 let [one, other] = self.extra.get_disjoint_mut([one, other]).expect("programs do not copy in place");
-                (&ffi::bytes_of(one)[reading], &mut ffi::bytes_of_mut(other)[writing])
+                (&bytes(one)[reading], &mut bytes_mut(other)[writing])
             }
             // Nothing is received.
             (_, Place::Send) => (self.read(from), &mut []),

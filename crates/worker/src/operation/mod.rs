@@ -2,32 +2,27 @@
 //!
 //! | module | calls |
 //! |---|---|
-//! | `data` | (what they have in common: known data and where a rank stands) |
+//! | `data` | all that move or sum data |
 //! | `barrier` | barrier |
-//! | `rooted` | bcast, gather, scatter |
-//! | `exchange` | allgather, allgatherv, alltoall, alltoallv |
 //! | `mockup` | other calls that do the same, on the same buffers |
-//! | `reduction` | allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan |
 //! | `scripted` | the same by reference algorithms, with messages |
 
 mod barrier;
 mod data;
-mod exchange;
 mod memory;
 mod mockup;
-mod reduction;
-mod rooted;
 mod scripted;
 
+use collrules_guidelines::Seat;
 use collrules_record::cell::type_size;
 use collrules_record::{Candidate, Cell, Mockup};
 use collrules_reference::Reference;
 use collrules_rules::Collective;
 use mpi::topology::{Communicator, SimpleCommunicator};
 
-use self::data::{Data, Seat};
+use self::data::{Buffers, Data};
 use self::mockup::Prepared;
-use crate::ffi::ErrorClass;
+use crate::ffi::{Called, ErrorClass, calls};
 pub(crate) use memory::TooLarge;
 
 /// Why a call cannot be made.
@@ -61,15 +56,25 @@ pub(crate) enum Means {
 
 enum Family {
     Barrier,
-    Data(Box<dyn Data>),
+    Data(Box<dyn Buffers>),
 }
 
 impl Operation {
     /// Buffers of a member of the communicator, for calls and for the mock-ups and reference algorithms among these
     /// candidates, touched once so that no page is missing later.
     pub(crate) fn new(cell: Cell, comm: &SimpleCommunicator, candidates: &[Candidate]) -> Result<Self, Unsupported> {
-        let mut operation = Self::of_itself(cell, comm)?;
-        let seat = collrules_guidelines::Seat::of(cell, comm.rank() as usize);
+        let size = type_size(cell.collective);
+        if !cell.bytes.0.is_multiple_of(size) {
+            return Err(Unsupported::PartOfElement { cell, size });
+        }
+        let too_large = |cause| Unsupported::TooLarge { cell, cause };
+        let seat = Seat::of(cell, comm.rank() as usize);
+        let mut family = match (cell.collective, size) {
+            (Collective::Barrier, _) => Family::Barrier,
+            (_, 1) => Family::Data(Box::new(Data::<u8>::new(seat).map_err(too_large)?)),
+            _ => Family::Data(Box::new(Data::<i32>::new(seat).map_err(too_large)?)),
+        };
+        let mut mockups = Vec::new();
         let mut references = Vec::new();
         for candidate in candidates {
             match *candidate {
@@ -77,48 +82,15 @@ impl Operation {
                 Candidate::Mockup(mockup) => {
                     let program = collrules_guidelines::program(mockup, seat);
                     let program = program.ok_or(Unsupported::NoMockup { cell, mockup })?;
-                    let prepared = Prepared::new(program, seat.ranks);
-                    let prepared = prepared.map_err(|cause| Unsupported::TooLarge { cell, cause })?;
-                    operation.mockups.push((mockup, prepared));
+                    mockups.push((mockup, Prepared::new(program, seat.ranks).map_err(too_large)?));
                 }
                 _ => {}
             }
         }
-        if let Family::Data(data) = &mut operation.family {
-            data.rehearse(cell, &references).map_err(|cause| Unsupported::TooLarge { cell, cause })?;
+        if let Family::Data(data) = &mut family {
+            data.rehearse(cell, &references).map_err(too_large)?;
         }
-        Ok(operation)
-    }
-
-    fn of_itself(cell: Cell, comm: &SimpleCommunicator) -> Result<Self, Unsupported> {
-        let mockups = Vec::new();
-        let place = Seat { rank: comm.rank() as usize, ranks: comm.size() as usize };
-        let size = type_size(cell.collective);
-        if !cell.bytes.0.is_multiple_of(size) {
-            return Err(Unsupported::PartOfElement { cell, size });
-        }
-        let (collective, bytes) = (cell.collective, cell.bytes.0 as usize);
-        let data: Result<Box<dyn Data>, TooLarge> = match collective {
-            Collective::Barrier => return Ok(Self { family: Family::Barrier, mockups }),
-            Collective::Bcast | Collective::Gather | Collective::Scatter => {
-                rooted::Rooted::new(collective, place, bytes).map(|data| Box::new(data) as _)
-            }
-            Collective::Allgather | Collective::Allgatherv | Collective::Alltoall | Collective::Alltoallv => {
-                exchange::Exchange::new(collective, place, bytes).map(|data| Box::new(data) as _)
-            }
-            Collective::Allreduce
-            | Collective::Exscan
-            | Collective::Reduce
-            | Collective::ReduceScatter
-            | Collective::ReduceScatterBlock
-            | Collective::Scan => {
-                reduction::Reduction::new(collective, place, bytes / size as usize).map(|data| Box::new(data) as _)
-            }
-        };
-        match data {
-            Ok(data) => Ok(Self { family: Family::Data(data), mockups }),
-            Err(cause) => Err(Unsupported::TooLarge { cell, cause }),
-        }
+        Ok(Self { family, mockups })
     }
 
     /// How a candidate's calls are carried out: looked up before they are timed.
@@ -131,24 +103,19 @@ impl Operation {
     }
 
     /// One call, or what stands for it.
-    pub(crate) fn call(&mut self, comm: &SimpleCommunicator, means: Means) -> Result<(), ErrorClass> {
+    pub(crate) fn call(&mut self, comm: &SimpleCommunicator, means: Means) -> Called {
         self.call_without(comm, means, None)
     }
 
     /// The same, leaving out a step of a mock-up, if one is named.
-    fn call_without(
-        &mut self,
-        comm: &SimpleCommunicator,
-        means: Means,
-        skipped: Option<usize>,
-    ) -> Result<(), ErrorClass> {
+    fn call_without(&mut self, comm: &SimpleCommunicator, means: Means, skipped: Option<usize>) -> Called {
         match (means, &mut self.family) {
             // No reference algorithm is one of barrier.
-            (Means::Itself | Means::Messages(_), Family::Barrier) => crate::ffi::barrier(comm),
+            (Means::Itself | Means::Messages(_), Family::Barrier) => calls::barrier(comm),
             (Means::Itself, Family::Data(data)) => data.call(comm),
             (Means::Messages(reference), Family::Data(data)) => data.carry_out(reference, comm),
             (Means::Mockup(at), Family::Barrier) => self.mockups[at].1.run(comm, (&[], &mut []), skipped),
-            (Means::Mockup(at), Family::Data(data)) => self.mockups[at].1.run(comm, data.buffers(), skipped),
+            (Means::Mockup(at), Family::Data(data)) => self.mockups[at].1.run(comm, data.as_bytes(), skipped),
         }
     }
 

@@ -9,18 +9,17 @@ use collrules_record::Cell;
 use collrules_reference::{Blocks, Place, Reference, Step};
 use mpi::topology::SimpleCommunicator;
 
-use super::data::Seat;
 use super::memory::{TooLarge, buffer};
-use crate::ffi::ErrorClass;
+use crate::ffi::Called;
 use crate::ffi::messages::{self, Element};
 
 /// How steps reach other ranks.
 pub(super) trait Messages<T> {
-    fn send(&self, data: &[T], to: u32) -> Result<(), ErrorClass>;
-    fn receive(&self, into: &mut [T], from: u32) -> Result<(), ErrorClass>;
-    fn exchange(&self, data: &[T], to: u32, into: &mut [T], from: u32) -> Result<(), ErrorClass>;
+    fn send(&self, data: &[T], to: u32) -> Called;
+    fn receive(&self, into: &mut [T], from: u32) -> Called;
+    fn exchange(&self, data: &[T], to: u32, into: &mut [T], from: u32) -> Called;
     /// Adds what arrived.
-    fn add(&self, arrived: &[T], sum: &mut [T]) -> Result<(), ErrorClass>;
+    fn add(&self, arrived: &[T], sum: &mut [T]) -> Called;
 }
 
 /// The scripts of a rank, and the vectors that they need beside the buffers of the call.
@@ -41,17 +40,17 @@ impl<T: Element> Stage<T> {
     }
 
     /// With the scripts of a cell for a rank whose buffers have these lengths.
-    pub(super) fn new(cell: Cell, place: Seat, references: &[Reference], receive: usize) -> Result<Self, TooLarge> {
+    pub(super) fn new(cell: Cell, rank: usize, references: &[Reference], receive: usize) -> Result<Self, TooLarge> {
         let mut stage = Self::empty();
         for reference in references {
             let Some(script) = cell.script(*reference) else { continue };
-            stage.scripts.push((*reference, script.steps(place.rank as u32).collect()));
+            stage.scripts.push((*reference, script.steps(rank as u32).collect()));
             stage.blocks = script.blocks().clone();
         }
         stage.own = if stage.scripts.is_empty() {
             0..0
         } else {
-            span(&stage.blocks, collrules_reference::Range::one(place.rank as u32))
+            span(&stage.blocks, collrules_reference::Range::one(rank as u32))
         };
         let total = stage.blocks.total() as usize;
         let any = |wanted: &dyn Fn(&[Step]) -> bool| stage.scripts.iter().any(|(_, steps)| wanted(steps));
@@ -70,7 +69,7 @@ impl<T: Element> Stage<T> {
         send: &[T],
         receive: &mut [T],
         messages: &impl Messages<T>,
-    ) -> Result<(), ErrorClass> {
+    ) -> Called {
         let Some((_, steps)) = self.scripts.iter().find(|(known, _)| *known == reference) else { return Ok(()) };
         let total = self.blocks.total() as usize;
         let blocks = &self.blocks;
@@ -128,19 +127,19 @@ fn only_sends(steps: &[Step]) -> bool {
 }
 
 impl<T: Element> Messages<T> for SimpleCommunicator {
-    fn send(&self, data: &[T], to: u32) -> Result<(), ErrorClass> {
+    fn send(&self, data: &[T], to: u32) -> Called {
         messages::send(self, data, to)
     }
 
-    fn receive(&self, into: &mut [T], from: u32) -> Result<(), ErrorClass> {
+    fn receive(&self, into: &mut [T], from: u32) -> Called {
         messages::receive(self, into, from)
     }
 
-    fn exchange(&self, data: &[T], to: u32, into: &mut [T], from: u32) -> Result<(), ErrorClass> {
+    fn exchange(&self, data: &[T], to: u32, into: &mut [T], from: u32) -> Called {
         messages::exchange(self, data, to, into, from)
     }
 
-    fn add(&self, arrived: &[T], sum: &mut [T]) -> Result<(), ErrorClass> {
+    fn add(&self, arrived: &[T], sum: &mut [T]) -> Called {
         messages::reduce_local(arrived, sum)
     }
 }

@@ -2,26 +2,25 @@
 
 mod scripted;
 
+use collrules_guidelines::Seat;
 use collrules_rules::Collective;
 
-use super::data::{Data, Seat};
-use super::exchange::Exchange;
-use super::reduction::Reduction;
-use super::rooted::Rooted;
+use super::data::{Buffers, Data, Known};
 
 const SALT: u64 = 41;
 
-fn places(ranks: usize) -> impl Iterator<Item = Seat> {
-    (0..ranks).map(move |rank| Seat { rank, ranks })
+fn data<T: Known>(collective: Collective, rank: usize, ranks: usize, block: usize) -> Data<T> {
+    Data::new(Seat { collective, rank, ranks, bytes: block * size_of::<T>() }).expect("small")
 }
 
-fn filled<D: Data>(mut ranks: Vec<D>) -> Vec<D> {
-    ranks.iter_mut().for_each(|data| data.fill(SALT));
-    ranks
+fn filled<T: Known>(collective: Collective, ranks: usize, block: usize) -> Vec<Data<T>> {
+    let mut all: Vec<Data<T>> = (0..ranks).map(|rank| data(collective, rank, ranks, block)).collect();
+    all.iter_mut().for_each(|data| data.fill(SALT));
+    all
 }
 
-fn rooted(collective: Collective, ranks: usize, block: usize) -> Vec<Rooted> {
-    let mut all = filled(places(ranks).map(|place| Rooted::new(collective, place, block).expect("small")).collect());
+fn rooted(collective: Collective, ranks: usize, block: usize) -> Vec<Data<u8>> {
+    let mut all = filled::<u8>(collective, ranks, block);
     for rank in 0..ranks {
         let own = rank * block..(rank + 1) * block;
         match collective {
@@ -36,8 +35,8 @@ fn rooted(collective: Collective, ranks: usize, block: usize) -> Vec<Rooted> {
     all
 }
 
-fn exchange(collective: Collective, ranks: usize, block: usize) -> Vec<Exchange> {
-    let mut all = filled(places(ranks).map(|place| Exchange::new(collective, place, block).expect("small")).collect());
+fn exchange(collective: Collective, ranks: usize, block: usize) -> Vec<Data<u8>> {
+    let mut all = filled::<u8>(collective, ranks, block);
     for from in 0..ranks {
         for to in 0..ranks {
             let first = if all[from].send.len() > block { to * block } else { 0 };
@@ -48,9 +47,8 @@ fn exchange(collective: Collective, ranks: usize, block: usize) -> Vec<Exchange>
     all
 }
 
-fn reduction(collective: Collective, ranks: usize, elements: usize) -> Vec<Reduction> {
-    let new = |place| Reduction::new(collective, place, elements).expect("small");
-    let mut all = filled(places(ranks).map(new).collect());
+fn reduction(collective: Collective, ranks: usize, elements: usize) -> Vec<Data<i32>> {
+    let mut all = filled::<i32>(collective, ranks, elements);
     let mut first = 0;
     for rank in 0..ranks {
         let summed = match collective {
@@ -75,7 +73,7 @@ fn reduction(collective: Collective, ranks: usize, elements: usize) -> Vec<Reduc
 
 /// Right results pass; results of other data, or with anything changed by `spoil` on one rank, do not.
 #[track_caller]
-fn holds<D: Data>(make: impl Fn() -> Vec<D>, mut spoil: impl FnMut(&mut D) -> bool) {
+fn holds<D: Buffers>(make: impl Fn() -> Vec<D>, mut spoil: impl FnMut(&mut D) -> bool) {
     let all = make();
     for (rank, data) in all.iter().enumerate() {
         assert!(data.is_right(SALT), "rank {rank} has the right result");
@@ -150,7 +148,7 @@ fn reduced_results_are_checked() {
             holds(
                 || reduction(collective, ranks, elements),
                 |data| {
-                    let undefined = collective == Collective::Exscan && data.place.is_root();
+                    let undefined = collective == Collective::Exscan && data.seat.is_root();
                     let last = data.receive.last_mut().filter(|_| !undefined);
                     last.is_some_and(|element| {
                         *element += 1;
@@ -181,12 +179,11 @@ fn sums_of_the_wrong_ranks_are_seen() {
 /// A call that does nothing at all is seen on every rank that should have got something.
 #[test]
 fn results_that_never_came_are_seen() {
-    let place = Seat { rank: 1, ranks: 3 };
-    let mut scatter = Rooted::new(Collective::Scatter, place, 1).expect("small");
-    let mut gather = Rooted::new(Collective::Gather, Seat { rank: 0, ranks: 3 }, 1).expect("small");
-    let mut alltoall = Exchange::new(Collective::Alltoall, place, 1).expect("small");
-    let mut allreduce = Reduction::new(Collective::Allreduce, place, 1).expect("small");
-    let all: [&mut dyn Data; 4] = [&mut scatter, &mut gather, &mut alltoall, &mut allreduce];
+    let mut scatter = data::<u8>(Collective::Scatter, 1, 3, 1);
+    let mut gather = data::<u8>(Collective::Gather, 0, 3, 1);
+    let mut alltoall = data::<u8>(Collective::Alltoall, 1, 3, 1);
+    let mut allreduce = data::<i32>(Collective::Allreduce, 1, 3, 1);
+    let all: [&mut dyn Buffers; 4] = [&mut scatter, &mut gather, &mut alltoall, &mut allreduce];
     for data in all {
         data.fill(SALT);
         assert!(!data.is_right(SALT));
@@ -195,7 +192,7 @@ fn results_that_never_came_are_seen() {
 
 #[test]
 fn what_does_not_divide_evenly_goes_to_the_first_ranks() {
-    let counts = |rank| Reduction::new(Collective::ReduceScatter, Seat { rank, ranks: 3 }, 7).expect("small");
+    let counts = |rank| data::<i32>(Collective::ReduceScatter, rank, 3, 7);
     assert_eq!([0, 1, 2].map(|rank| counts(rank).receive.len()), [3, 2, 2]);
     assert_eq!([0, 1, 2].map(|rank| counts(0).counts.first(rank)), [0, 3, 5]);
 }

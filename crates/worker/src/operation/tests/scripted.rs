@@ -2,22 +2,18 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use collrules_guidelines::Seat;
 use collrules_record::Cell;
+use collrules_record::cell::type_size;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_reference::{Range, Reference, Step};
 use collrules_rules::Collective;
 
-use super::super::data::{Data, Seat};
-use super::super::exchange::Exchange;
-use super::super::reduction::Reduction;
-use super::super::rooted::Rooted;
-use super::super::scripted::{Messages, Stage};
+use super::super::data::{Buffers, Data, Known};
+use super::super::scripted::Messages;
 use super::SALT;
 use crate::ffi::ErrorClass;
 use crate::ffi::messages::Element;
-
-/// What a rank hands to its script.
-type Parts<'a, T> = (&'a mut Stage<T>, &'a [T], &'a mut [T]);
 
 /// One end of channels to and from every rank.
 struct Mailbox<T> {
@@ -69,28 +65,20 @@ impl<T: Element + std::ops::AddAssign> Messages<T> for Mailbox<T> {
 type Planted<'a> = &'a (dyn Fn(usize, &mut Vec<Step>) + Sync);
 
 /// Carries out a script on all ranks, and says on which of them the result is right.
-fn outcome<D: Data + Send, T: Element + std::ops::AddAssign + Send>(
-    cell: Cell,
-    reference: Reference,
-    make: impl Fn(Seat) -> D,
-    parts: impl Fn(&mut D) -> Parts<'_, T> + Sync,
-    planted: Planted<'_>,
-) -> Vec<bool> {
-    let ranks = cell.ranks.0 as usize;
-    let all: Vec<D> = (0..ranks).map(|rank| make(Seat { rank, ranks })).collect();
+fn outcome<T: Known + std::ops::AddAssign + Send>(cell: Cell, reference: Reference, planted: Planted<'_>) -> Vec<bool> {
+    let data = |rank| Data::<T>::new(Seat::of(cell, rank)).expect("small");
+    let all: Vec<Data<T>> = (0..cell.ranks.0 as usize).map(data).collect();
     std::thread::scope(|scope| {
         let running: Vec<_> = all
             .into_iter()
-            .zip(mailboxes(ranks))
+            .zip(mailboxes(cell.ranks.0 as usize))
             .enumerate()
             .map(|(rank, (mut data, mailbox))| {
-                let parts = &parts;
                 scope.spawn(move || {
                     data.rehearse(cell, &[reference]).expect("small");
                     data.fill(SALT);
-                    let (stage, send, receive) = parts(&mut data);
-                    stage.scripts.iter_mut().for_each(|(_, steps)| planted(rank, steps));
-                    let done = stage.carry_out(reference, send, receive, &mailbox);
+                    data.stage.scripts.iter_mut().for_each(|(_, steps)| planted(rank, steps));
+                    let done = data.stage.carry_out(reference, &data.send, &mut data.receive, &mailbox);
                     // The channels close only when the rank is through, so that nobody waits for ever.
                     drop(mailbox);
                     done.is_ok() && data.is_right(SALT)
@@ -102,30 +90,8 @@ fn outcome<D: Data + Send, T: Element + std::ops::AddAssign + Send>(
 }
 
 fn carried_out(cell: Cell, reference: Reference, planted: Planted<'_>) -> Vec<bool> {
-    let (collective, bytes) = (cell.collective, cell.bytes.0 as usize);
-    match collective {
-        Collective::Bcast | Collective::Gather | Collective::Scatter => outcome(
-            cell,
-            reference,
-            |seat| Rooted::new(collective, seat, bytes).expect("small"),
-            |data| (&mut data.stage, &data.send, &mut data.receive),
-            planted,
-        ),
-        Collective::Allgather => outcome(
-            cell,
-            reference,
-            |seat| Exchange::new(collective, seat, bytes).expect("small"),
-            |data| (&mut data.stage, &data.send, &mut data.receive),
-            planted,
-        ),
-        _ => outcome(
-            cell,
-            reference,
-            |seat| Reduction::new(collective, seat, bytes / 4).expect("small"),
-            |data| (&mut data.stage, &data.send, &mut data.receive),
-            planted,
-        ),
-    }
+    let carry_out = if type_size(cell.collective) == 1 { outcome::<u8> } else { outcome::<i32> };
+    carry_out(cell, reference, planted)
 }
 
 fn cells(ranks: u32) -> impl Iterator<Item = Cell> {
