@@ -8,10 +8,11 @@ use collrules_rules::{Choice, stored_as_text};
 use serde::{Deserialize, Serialize};
 
 use crate::component::Component;
+use crate::han_choice::{BadHanChoice, HanChoice};
 use crate::mockup::{BadMockup, Mockup};
 
-/// A candidate; its text form is `builtin`, `tuned:algorithm/faninout/segsize/max_requests`, `component:name`, `rules`, that
-/// of a [`Mockup`], or `chan:short` or `chan:long`.
+/// A candidate; its text form is `builtin`, `tuned:algorithm/faninout/segsize/max_requests`, `component:name`, `han:` and a
+/// [`HanChoice`], `rules`, that of a [`Mockup`], or `chan:short` or `chan:long`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Candidate {
@@ -21,6 +22,8 @@ pub enum Candidate {
     Tuned(Choice),
     /// What a component of Open MPI does by its own decision. Rules cannot ask for it; settings can.
     Component(Component),
+    /// One of HAN's own ways. HAN's rules file can ask for its algorithms; settings for the rest.
+    Han(HanChoice),
     /// What Open MPI does under the rules file that is validated, with all settings that belong to it.
     Rules,
     /// Other calls that do the same. Programs can make them; neither rules nor settings can ask for them.
@@ -38,18 +41,18 @@ impl BadCandidate {
     fn new(text: &str) -> Self {
         Self(format!(
             "`{text}` is not a candidate; write builtin, tuned:algorithm/faninout/segsize/max_requests, component:name, \
-             mockup:CALLS, split:PIECES, pad:SIZE, chan:short or chan:long"
+             han:WAY, mockup:CALLS, split:PIECES, pad:SIZE, chan:short or chan:long"
         ))
     }
 }
 
 impl Candidate {
-    /// The choice that a rule line needs to get this candidate. For a component it is the builtin's: no rule names one,
-    /// and `tuned` decides by itself where its rules say nothing. A whole rules file is no single choice either. No rule
+    /// The choice that a rule line of coll/tuned needs to get this candidate. For a component and for a way of HAN it is the
+    /// builtin's: no rule names one, and `tuned` decides by itself where its rules say nothing. A whole rules file is no single choice either. No rule
     /// gives a mock-up or a reference algorithm, so that they have none.
     pub fn choice(self) -> Option<Choice> {
         match self {
-            Self::Builtin | Self::Component(_) | Self::Rules => Some(Choice::BUILTIN),
+            Self::Builtin | Self::Component(_) | Self::Han(_) | Self::Rules => Some(Choice::BUILTIN),
             Self::Tuned(choice) => Some(choice),
             Self::Mockup(_) | Self::Reference(_) => None,
         }
@@ -63,6 +66,11 @@ impl Candidate {
     /// Whether it only shows what would be possible, so that nothing else may be dropped or decided for its sake.
     pub fn is_yardstick(self) -> bool {
         matches!(self, Self::Reference(_))
+    }
+
+    /// Whether a whole job has to be started for it, with settings of its own.
+    pub fn is_for_a_job(self) -> bool {
+        matches!(self, Self::Han(choice) if choice.is_for_a_job())
     }
 
     /// Whether it is calls of other collectives, or other calls of the same.
@@ -82,6 +90,7 @@ impl fmt::Display for Candidate {
             Self::Builtin => f.pad("builtin"),
             Self::Tuned(choice) => f.pad(&format!("tuned:{choice}")),
             Self::Component(component) => f.pad(&format!("component:{component}")),
+            Self::Han(choice) => f.pad(&format!("han:{choice}")),
             Self::Rules => f.pad("rules"),
             Self::Mockup(mockup) => f.pad(&mockup.to_string()),
             Self::Reference(reference) => f.pad(&format!("chan:{}", reference.name())),
@@ -101,6 +110,9 @@ impl FromStr for Candidate {
         }
         if let Some(name) = text.strip_prefix("component:") {
             return name.parse().map(Self::Component).map_err(|_| BadCandidate::new(text));
+        }
+        if let Some(way) = text.strip_prefix("han:") {
+            return way.parse().map(Self::Han).map_err(|bad: BadHanChoice| BadCandidate(bad.to_string()));
         }
         if ["mockup:", "split:", "pad:"].iter().any(|kind| text.starts_with(kind)) {
             return text.parse().map(Self::Mockup).map_err(|bad: BadMockup| BadCandidate(bad.to_string()));
@@ -122,6 +134,7 @@ stored_as_text!(Candidate);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::han_choice::HanAlgorithm;
 
     #[test]
     fn candidates_read_back() {
@@ -130,11 +143,14 @@ mod tests {
         assert_eq!((split.choice(), Candidate::Rules.choice()), (None, Some(Choice::BUILTIN)));
         assert_eq!(Candidate::Reference(Reference::Long).choice(), None);
         let known = [Candidate::Builtin, tuned, Candidate::Component(Component::HAN), Candidate::Rules, split];
-        for candidate in known.into_iter().chain(Reference::ALL.map(Candidate::Reference)) {
+        let known = known.into_iter().chain(HanAlgorithm::ALL.map(|one| Candidate::Han(HanChoice::Algorithm(one))));
+        for candidate in known.chain(Reference::ALL.map(Candidate::Reference)) {
             assert_eq!(candidate.to_string().parse(), Ok(candidate));
         }
         assert_eq!("chan:short".parse(), Ok(Candidate::Reference(Reference::Short)));
-        for bad in ["", "tuned", "tuned:3", "tuned:0/0/0/0", "Builtin", "component:", "chan:", "chan:tree"] {
+        for bad in
+            ["", "tuned", "tuned:3", "tuned:0/0/0/0", "Builtin", "component:", "han:", "han:fast", "chan:", "chan:tree"]
+        {
             assert!(bad.parse::<Candidate>().is_err(), "{bad}");
         }
     }

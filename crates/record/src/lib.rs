@@ -11,7 +11,8 @@
 //! | [`cell`] | collective, communicator size, message size |
 //! | [`clock`] | what is known about the clock and the harness of a launch |
 //! | [`survey`] | what was found on the system before measuring |
-//! | [`handover`] | what coll/han hands over to coll/tuned |
+//! | [`han_choice`] | HAN's own ways to carry out a collective |
+//! | [`handover`] | what HAN's rules file says of the calls of programs |
 //! | [`placement`] | where the ranks of a communicator are, and which component serves them there |
 //! | [`plan`] | the cells of a campaign and the candidates of each |
 //! | [`policy`] | how verdicts become rules |
@@ -38,6 +39,7 @@ pub mod estimate;
 pub mod findings;
 mod format;
 pub mod guidelines;
+pub mod han_choice;
 pub mod handover;
 pub mod manifest;
 pub mod mockup;
@@ -59,7 +61,8 @@ pub use candidate_name::CandidateName;
 pub use cell::Cell;
 pub use component::Component;
 pub use estimate::Estimate;
-pub use handover::Handover;
+pub use han_choice::{HanAlgorithm, HanChoice, HanSettings};
+pub use handover::{Handed, Handover};
 pub use manifest::Manifest;
 pub use mockup::Mockup;
 pub use placement::{Layout, Nodes, Placement, Serving};

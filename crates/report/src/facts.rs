@@ -16,7 +16,7 @@ pub(crate) const SIMULATED: &str = "SIMULATED: a cost model gave these times. Th
 
 /// The fastest candidate that is not the builtin.
 pub(crate) fn best_rival(cell: &CellFinding) -> Option<&PointFinding> {
-    let rivals = cell.points.iter().filter(|point| !matches!(point.candidate.choice(), Some(Choice::BUILTIN) | None));
+    let rivals = cell.points.iter().filter(|point| matches!(point.candidate, Candidate::Tuned(_) | Candidate::Han(_)));
     rivals.min_by(|a, b| a.time.point.total_cmp(&b.time.point))
 }
 
@@ -36,6 +36,7 @@ pub(crate) fn named(release: Release, collective: Collective, candidate: Candida
         Candidate::Builtin => registry::describe(release, collective, Choice::BUILTIN),
         Candidate::Tuned(choice) => registry::describe(release, collective, choice),
         Candidate::Component(component) => format!("{component}, by its own decision"),
+        Candidate::Han(choice) => format!("han, {choice}"),
         Candidate::Rules => "the rules file".to_owned(),
         Candidate::Mockup(mockup) => mockup.to_string(),
         Candidate::Reference(reference) => composed(collective, reference),

@@ -84,7 +84,7 @@ pub(crate) fn analyze_in(
         let served = built.served(release, &cell);
         CellFinding {
             served: served.served(),
-            unruled: if matches!(served, Candidate::Component(_)) { served } else { Candidate::Builtin },
+            unruled: if served.served().is_builtin() { served } else { Candidate::Builtin },
             cell: cell.cell,
             points: cell.points.into_iter().map(|point| point.finding).collect(),
             disqualified: cell.disqualified,

@@ -42,11 +42,11 @@ pub(crate) fn bar(
     failed: &BTreeSet<Candidate>,
     assumptions: Assumptions,
 ) -> Option<Bar> {
-    // No rule asks for anything else.
-    let Candidate::Tuned(choice) = candidate else { return None };
     if failed.contains(&candidate) {
         return Some(Bar::Failed);
     }
+    // No rule of coll/tuned asks for anything else. HAN looks after operations that do not commute by itself.
+    let Candidate::Tuned(choice) = candidate else { return None };
     if ranks.0 < 2 {
         return Some(Bar::Alone);
     }

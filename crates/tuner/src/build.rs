@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::findings::Crossover;
 use collrules_record::handover::HandedSteps;
 use collrules_record::policy::Assumptions;
-use collrules_record::{Candidate, Cell, Handover};
+use collrules_record::{Candidate, Cell, Handed, Handover};
 use collrules_rules::metric::{Metric, lookup_bytes, metric};
 use collrules_rules::steps::Steps;
 use collrules_rules::table::RankSteps;
@@ -74,18 +74,18 @@ fn choices(steps: &Steps<Sizes>) -> RankSteps {
     steps.map(|sizes| sizes.map(|candidate| candidate.served()))
 }
 
-/// What HAN hands over of it: by the size that callers pass, which HAN looks up, rather than by lookup bytes.
+/// What HAN's file says of it: by the size that callers pass, which HAN looks up, rather than by lookup bytes.
 fn handed(collective: Collective, steps: &Steps<Sizes>, terms: &Terms<'_>) -> HandedSteps {
-    let mut handed = Steps::constant(Steps::constant(false));
+    let mut handed = Steps::constant(Steps::constant(Handed::Kept));
     for (_, ranks) in terms.handable.iter().filter(|(other, _)| *other == collective) {
         let factor = match metric(terms.release, collective, *ranks) {
             Metric::Times(factor) => factor.max(1),
             Metric::CountFree | Metric::None => 1,
         };
-        let mut own = Steps::constant(false);
+        let mut own = Steps::constant(Handed::Kept);
         for (start, end, candidate) in steps.get(ranks.0.into()).iter() {
             let bytes = |lookup: u64| lookup.div_ceil(factor);
-            own.set(bytes(start), end.map(bytes), *candidate != Candidate::Builtin);
+            own.set(bytes(start), end.map(bytes), Handed::of(*candidate));
         }
         let ranks = u64::from(ranks.0);
         handed.set(ranks, Some(ranks + 1), own);

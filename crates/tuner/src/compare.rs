@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::comparison::{CellChange, Comparison, FORMAT, OldRules, Side, differences};
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::validation::{Criteria, Outcome};
-use collrules_record::{Candidate, Cell, Component, Estimate, Manifest};
+use collrules_record::{Candidate, Cell, Component, Estimate, Handed, Manifest};
 use collrules_rules::{Collective, registry};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -249,10 +249,11 @@ fn worth(before: Run<'_>, after: Run<'_>, cell: &CellFinding) -> Option<OldRules
     let tuned = Candidate::Component(Component::TUNED);
     // What HAN keeps, rules do not reach; what it hands over, or settings took from it, `tuned` decides where rules say
     // nothing.
-    let handed = old.handover.hands(cell.cell) || !old.pins.is_empty();
+    let said = old.handover.says(cell.cell);
+    let handed = said == Handed::Over || !old.pins.is_empty();
     let kept = !handed && !new.placement.without(collective, ranks).is_empty();
     let gives = match Candidate::of(choice) {
-        _ if kept => Candidate::Builtin,
+        _ if kept => said.candidate(),
         Candidate::Builtin if handed && cell.point(tuned).is_some() => tuned,
         candidate => candidate,
     };

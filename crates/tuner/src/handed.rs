@@ -9,7 +9,7 @@ use collrules_rules::Collective;
 
 use crate::common::Block;
 
-/// For each collective that HAN serves how much of it is handed over, in whole sentences; and what the files mean for
+/// For each collective that HAN serves what its file makes of it, in whole sentences; and what the files mean for
 /// communicators that were not measured.
 pub(crate) fn remarks(findings: &Findings, handable: &BTreeSet<Block>) -> Vec<String> {
     let mut sizes: BTreeMap<Collective, Vec<Ranks>> = BTreeMap::new();
@@ -37,19 +37,19 @@ fn of_collective(findings: &Findings, collective: Collective, ranks: &[Ranks]) -
         sizes.join(", ")
     );
     if handed.is_empty() {
-        return format!("{served}, and stays so: nothing of coll/tuned was shown to be better in any of {all} cells.");
+        return format!("{served}, and stays so: nothing else was shown to be better in any of {all} cells.");
     }
     let gains = handed.iter().filter_map(|cell| cell.served_gain()).map(|gain| gain.point);
     let gain = geometric_mean(gains).unwrap_or(1.0);
+    let own = handed.iter().filter(|cell| matches!(cell.served_candidate(), Candidate::Han(_))).count();
+    let parts = [(handed.len() - own, "over to coll/tuned"), (own, "to another algorithm of HAN")];
+    let parts = parts.into_iter().filter(|(cells, _)| *cells > 0);
+    let parts: Vec<String> = parts.map(|(cells, whom)| format!("{cells} of {all} cells {whom}")).collect();
     let kept = match all - handed.len() {
         0 => String::new(),
-        kept => format!("; {kept} stay with HAN"),
+        kept => format!("; {kept} stay as they are"),
     };
-    format!(
-        "{served}. HAN's rules file hands {} of {all} cells over to coll/tuned: {gain:.2}x in geometric mean over \
-         these{kept}.",
-        handed.len(),
-    )
+    format!("{served}. HAN's rules file hands {}: {gain:.2}x in geometric mean over these{kept}.", parts.join(" and "),)
 }
 
 /// What nobody measured.

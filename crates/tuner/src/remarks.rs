@@ -145,9 +145,11 @@ fn failures(cells: &[JudgedCell], release: Release) -> Vec<String> {
         let others = and_others(sizes.len() - 1, "message size");
         let consequence = match candidate {
             Candidate::Builtin => "nothing can be compared with it there".to_owned(),
-            Candidate::Component(_) | Candidate::Rules | Candidate::Mockup(_) | Candidate::Reference(_) => {
-                "nothing is known of it there".to_owned()
-            }
+            Candidate::Component(_)
+            | Candidate::Han(_)
+            | Candidate::Rules
+            | Candidate::Mockup(_)
+            | Candidate::Reference(_) => "nothing is known of it there".to_owned(),
             Candidate::Tuned(_) => format!("it is not chosen for any call on {}", counted(ranks.0 as usize, "rank")),
         };
         let ranks = counted(ranks.0 as usize, "rank");
@@ -225,7 +227,7 @@ fn name(release: Release, collective: Collective, candidate: Candidate) -> Strin
         Candidate::Builtin => "builtin".to_owned(),
         Candidate::Component(component) => format!("the component {component}"),
         Candidate::Rules => "the rules file".to_owned(),
-        Candidate::Mockup(_) | Candidate::Reference(_) => candidate.to_string(),
+        Candidate::Han(_) | Candidate::Mockup(_) | Candidate::Reference(_) => candidate.to_string(),
         Candidate::Tuned(choice) => format!("{} ({choice})", describe(release, collective, choice)),
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use collrules_record::findings::Verdict;
 use collrules_record::policy::Assumptions;
 use collrules_record::validation::{Criteria, GivenBack, Outcome, Round, ValidatedCell};
-use collrules_record::{Candidate, Cell, Handover, Ranks};
+use collrules_record::{Candidate, Cell, Handed, Handover, Ranks};
 use collrules_rules::hazard::RankRange;
 use collrules_rules::metric::{Metric, metric};
 use collrules_rules::steps::Steps;
@@ -137,17 +137,17 @@ fn sizes(
     handover: &Handover,
     (collective, ranks): (Collective, Ranks),
     release: Release,
-) -> Steps<(Choice, bool)> {
+) -> Steps<(Choice, Handed)> {
     let factor = match metric(release, collective, ranks) {
         Metric::Times(factor) => factor.max(1),
         Metric::CountFree | Metric::None => 1,
     };
-    let mut sizes = rules.map(|choice| (*choice, false));
+    let mut sizes = rules.map(|choice| (*choice, Handed::Kept));
     let Some(handed) = handover.get(collective).map(|steps| steps.get(ranks.0.into())) else { return sizes };
-    for (first, end, _) in handed.iter().filter(|(.., handed)| **handed) {
+    for (first, end, said) in handed.iter().filter(|(.., handed)| **handed != Handed::Kept) {
         let (first, end) = (first.saturating_mul(factor), end.map(|end| end.saturating_mul(factor)));
         for (start, stop, choice) in rules.iter() {
-            sizes.set(start.max(first), earlier(stop, end), (*choice, true));
+            sizes.set(start.max(first), earlier(stop, end), (*choice, *said));
         }
     }
     sizes

@@ -71,6 +71,7 @@ fn branch(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> CollectiveB
 fn name(release: Release, collective: Collective, candidate: Candidate) -> String {
     match candidate {
         Candidate::Component(component) => format!("coll/{component} by its own decision"),
+        Candidate::Han(choice) => format!("coll/han, {choice}"),
         candidate => describe(release, collective, candidate.served()),
     }
 }

@@ -36,7 +36,7 @@ pub struct Known {
     pub served: Choice,
     /// Whether nothing acts on it but what acts without the file as well.
     pub control: bool,
-    /// Whether HAN's file hands it over.
+    /// Whether HAN's file makes something else of it.
     pub handed: bool,
 }
 

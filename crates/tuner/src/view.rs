@@ -38,7 +38,9 @@ impl Rivals {
             Candidate::Builtin => true,
             Candidate::Mockup(_) => self == Self::Mockups,
             Candidate::Reference(_) => self == Self::WithReferences,
-            Candidate::Tuned(_) | Candidate::Component(_) | Candidate::Rules => self != Self::Mockups,
+            Candidate::Tuned(_) | Candidate::Component(_) | Candidate::Han(_) | Candidate::Rules => {
+                self != Self::Mockups
+            }
         }
     }
 }
@@ -64,6 +66,7 @@ impl View {
             Candidate::Component(Component::TUNED) => Some(Candidate::Builtin),
             Candidate::Builtin
             | Candidate::Component(_)
+            | Candidate::Han(_)
             | Candidate::Rules
             | Candidate::Mockup(_)
             | Candidate::Reference(_) => None,

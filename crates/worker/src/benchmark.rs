@@ -8,6 +8,7 @@ use collrules_rules::Collective;
 use collrules_runner::wire::Event;
 use mpi::topology::SimpleCommunicator;
 
+use crate::asking::Asking;
 use crate::communicators;
 use crate::control::Control;
 use crate::error::WorkerError;
@@ -27,6 +28,8 @@ pub(crate) fn run(control: &Control, tools: &Tools, benchmark: &Benchmark) -> Re
         _ => make()?,
     };
     ffi::return_errors(&comm);
+    let asking = Asking::of(Some(tools), benchmark.collective, &[benchmark.candidate])?;
+    asking.as_ref().map_or(Ok(()), |asking| asking.before(0))?;
     for length in &benchmark.lengths {
         report(control, &Event::Benchmarking(*length));
         let cell = benchmark.cell(*length);

@@ -48,7 +48,9 @@ pub(crate) fn duplicate_for(
 ) -> Result<SimpleCommunicator, WorkerError> {
     match candidate {
         // Under a rules file whatever serves does so by the settings alone, and reference algorithms ask for no collective.
-        Candidate::Builtin | Candidate::Rules | Candidate::Mockup(_) | Candidate::Reference(_) => Ok(comm.duplicate()),
+        Candidate::Builtin | Candidate::Han(_) | Candidate::Rules | Candidate::Mockup(_) | Candidate::Reference(_) => {
+            Ok(comm.duplicate())
+        }
         // What a rule asks for, or what happens without one, where coll/tuned is let through.
         Candidate::Tuned(_) | Candidate::Component(Component::TUNED) => without(comm, blocking),
         Candidate::Component(other) => {

@@ -75,7 +75,7 @@ fn empty_calls() -> (f64, f64) {
     for _ in 0..BATCHES {
         taken.clear();
         let start = now();
-        let begin = || Begun { at: now(), began: Began::InTime };
+        let begin = |_| Begun { at: now(), began: Began::InTime };
         let Ok(()) = turns(BATCH, begin, nothing, now, &mut taken);
         costs.push(seconds(now() - start) / BATCH as f64);
         shown.extend(taken.iter().map(|turn| turn.seconds));

@@ -16,6 +16,7 @@
 //! | `harness` | what the harness does to a timing |
 //! | `operation` | a collective call with its buffers, its known data and its check |
 //! | `switch` | setting a choice so that the next communicator is made with it |
+//! | `asking` | asking HAN for one of its algorithms, call by call |
 //! | `communicators` | one communicator per size and candidate |
 //! | `measure` | checking and timing, as rank 0 says |
 //! | `benchmark` | calls one after the other, as benchmarks make them |
@@ -24,6 +25,7 @@
 //! | `circumstances` | the settings that decide whether a rules file has an effect |
 //! | `survey` | what library, hosts and algorithms there are |
 
+mod asking;
 mod benchmark;
 mod circumstances;
 mod clock;

@@ -2,6 +2,7 @@
 //!
 //! Rank 0 runs the engine; for each of its steps it sends a command, which all ranks carry out together.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use collrules_record::clock::{ClockCheck, ClockFact, Harness, LaunchEnd, SyncMethod};
@@ -19,6 +20,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::asking::Asking;
 use crate::clock::hierarchy::CommonClock;
 use crate::clock::{now, seconds};
 use crate::communicators::Communicators;
@@ -80,6 +82,7 @@ pub(crate) fn run(
     let mut member = Member {
         plan,
         control,
+        tools,
         rank: control.rank(),
         faults,
         communicators: Communicators::new(control, tools, plan),
@@ -193,6 +196,8 @@ struct Counts {
 struct Member<'a> {
     plan: &'a LaunchPlan,
     control: &'a Control,
+    /// Missing where nothing is switched.
+    tools: Option<&'a Tools>,
     rank: u32,
     communicators: Communicators<'a>,
     faults: &'a Faults,
@@ -212,10 +217,12 @@ impl Member<'_> {
         self.communicators.prepare(cell, &planned.candidates)?;
         let base = self.communicators.base(cell);
         let mut operation = Operation::new(cell, base, &planned.candidates)?;
+        let asking = Asking::of(self.tools, cell.collective, &planned.candidates)?;
         let mut failed = Vec::new();
         let start = now();
         for (place, candidate) in planned.candidates.iter().enumerate() {
             checking(place);
+            asking.as_ref().map_or(Ok(()), |asking| asking.before(place))?;
             dissemination_barrier(base);
             let comm = self.communicators.candidate(cell, *candidate);
             let salt = (index as u64) << 32 | place as u64;
@@ -346,7 +353,14 @@ impl Member<'_> {
         for candidate in candidates {
             self.faults.strike(Phase::Time, self.rank, cell, *candidate);
         }
-        let begin = || self.synchroniser.begin(base, &self.clock);
+        let asking = Asking::of(self.tools, cell.collective, candidates)?;
+        let refused = RefCell::new(None);
+        let begin = |place| {
+            if let Some(Err(error)) = asking.as_ref().map(|asking| asking.before(place)) {
+                *refused.borrow_mut() = Some(error);
+            }
+            self.synchroniser.begin(base, &self.clock)
+        };
         let end = || self.synchroniser.end(&self.clock);
         turns(comms.len(), begin, |place| operation.call(comms[place], means[place]), end, taken).map_err(
             |(place, class)| WorkerError::TimedCallFailed {
@@ -354,7 +368,8 @@ impl Member<'_> {
                 cell: cell.to_string(),
                 class,
             },
-        )
+        )?;
+        refused.into_inner().map_or(Ok(()), |error| Err(error.into()))
     }
 
     /// What the launch came to, complete on rank 0.

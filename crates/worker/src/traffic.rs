@@ -9,6 +9,7 @@ use collrules_rules::Collective;
 use collrules_runner::launch::LaunchPlan;
 use collrules_runner::wire::{Event, Sent};
 
+use crate::asking::Asking;
 use crate::communicators::Communicators;
 use crate::control::Control;
 use crate::error::WorkerError;
@@ -40,7 +41,9 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &LaunchPlan) -> Result
         }
         let base = communicators.base(cell);
         let mut operation = Operation::new(cell, base, &planned.candidates)?;
+        let asking = Asking::of(Some(tools), cell.collective, &planned.candidates)?;
         for (index, candidate) in planned.candidates.iter().enumerate() {
+            asking.as_ref().map_or(Ok(()), |asking| asking.before(index))?;
             let comm = communicators.candidate(cell, *candidate);
             let means = operation.means(*candidate);
             dissemination_barrier(base);

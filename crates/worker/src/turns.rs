@@ -15,13 +15,13 @@ pub(crate) struct Turn {
 /// call ends it, with its place.
 pub(crate) fn turns<E>(
     count: usize,
-    mut begin: impl FnMut() -> Begun,
+    mut begin: impl FnMut(usize) -> Begun,
     mut call: impl FnMut(usize) -> Result<(), E>,
     mut end: impl FnMut() -> i64,
     taken: &mut Vec<Turn>,
 ) -> Result<(), (usize, E)> {
     for place in 0..count {
-        let Begun { at, began } = begin();
+        let Begun { at, began } = begin(place);
         let result = call(place);
         taken.push(Turn { seconds: seconds(end() - at), began });
         result.map_err(|error| (place, error))?;
@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn a_call_takes_what_lies_between_its_beginning_and_its_end() {
         let time = std::cell::Cell::new(0);
-        let begin = || Begun { at: time.get(), began: if time.get() > 0 { Began::Missed } else { Began::InTime } };
+        let begin = |_| Begun { at: time.get(), began: if time.get() > 0 { Began::Missed } else { Began::InTime } };
         let call = |place: usize| {
             time.set(time.get() + 1000 * (place as i64 + 1));
             if place < 2 { Ok(()) } else { Err("out") }

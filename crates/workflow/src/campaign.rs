@@ -67,7 +67,7 @@ pub fn measure(begin: &Begin, session: &mut Session<'_>) -> Result<Measured, Wor
     started.backend.use_scratch(run.path());
     // With samples this was found out in an earlier session.
     if log.past_samples() == 0 {
-        let found = find_served(&mut started, run, &mut manifest, session);
+        let found = find_served(&mut started, run, &mut manifest, &tuning, session);
         if let Err(error) = found {
             let Campaign { run, log, .. } = campaign;
             drop(log);
@@ -133,10 +133,14 @@ fn find_served(
     started: &mut Started,
     run: &RunDir,
     manifest: &mut Manifest,
+    tuning: &Tuning,
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
+    // Where algorithms are named, others are not wanted; remedies for mock-ups are rules.
+    let with_han =
+        |collective| tuning.grid.mockups.is_none() && tuning.grid.only.iter().all(|(named, _)| *named != collective);
     let Started { backend, survey, release, .. } = started;
-    served::find(backend.as_mut(), run, &mut manifest.plan, survey, *release, session)?;
+    served::find(backend.as_mut(), run, &mut manifest.plan, survey, *release, with_han, session)?;
     run.write_manifest(manifest)?;
     Ok(())
 }

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use collrules_record::findings::Findings;
 use collrules_record::rundir::RunDir;
-use collrules_record::{Candidate, Cell, Component, Layout, Placement, Plan, Serving, Survey};
+use collrules_record::{
+    Candidate, Cell, Component, HanAlgorithm, HanChoice, Layout, Placement, Plan, Ranks, Serving, Survey,
+};
 use collrules_rules::{Collective, Release};
 use collrules_runner::{Backend, RunnerError, serving};
 
@@ -14,13 +16,15 @@ use crate::session::Session;
 use crate::start::Pins;
 
 /// Finds out who serves the cells of a plan. Where it is not `coll/tuned`, what it would do by itself is measured as
-/// well: that is what happens wherever the rules say nothing once they have an effect.
+/// well: that is what happens wherever the rules say nothing once they have an effect. HAN's own algorithms are measured
+/// beside it where its file can ask for them, and they are wanted (`with_han`).
 pub(crate) fn find(
     backend: &mut dyn Backend,
     run: &RunDir,
     plan: &mut Plan,
     survey: &Survey,
     release: Release,
+    with_han: impl Fn(Collective) -> bool,
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
     let cells: Vec<Cell> = plan.cells.iter().map(|planned| planned.cell).collect();
@@ -37,6 +41,14 @@ pub(crate) fn find(
     for planned in &mut plan.cells {
         if !plan.placement.without(planned.cell.collective, planned.cell.ranks).is_empty() {
             planned.candidates.push(Candidate::Component(Component::TUNED));
+        }
+    }
+    let handable: BTreeSet<(Collective, Ranks)> = plan.placement.handable(release).collect();
+    for planned in &mut plan.cells {
+        let Cell { collective, ranks, .. } = planned.cell;
+        if handable.contains(&(collective, ranks)) && with_han(collective) {
+            let own = HanAlgorithm::others(release, collective);
+            planned.candidates.extend(own.map(|algorithm| Candidate::Han(HanChoice::Algorithm(algorithm))));
         }
     }
     Ok(())

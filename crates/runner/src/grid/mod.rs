@@ -88,7 +88,7 @@ pub fn named_candidates(
     for algorithm in named {
         match algorithm.candidate(release, collective)? {
             Candidate::Builtin => {}
-            other @ (Candidate::Component(_) | Candidate::Rules | Candidate::Mockup(_)) => {
+            other @ (Candidate::Component(_) | Candidate::Han(_) | Candidate::Rules | Candidate::Mockup(_)) => {
                 return Err(format!("{other} is not an algorithm of {collective}"));
             }
             known @ (Candidate::Tuned(_) | Candidate::Reference(_)) if !candidates.contains(&known) => {

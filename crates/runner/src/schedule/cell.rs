@@ -3,6 +3,7 @@
 //! The visit is the unit: rounds of one visit repeat whatever stays through it. What is kept of a visit is the median
 //! of its rounds per candidate, so that memory is bounded by the number of visits.
 
+use collrules_record::Candidate;
 use collrules_record::Estimate;
 use collrules_record::estimate::median;
 use collrules_record::plan::Schedule;
@@ -62,7 +63,10 @@ struct PointState {
 impl CellState {
     pub(super) fn new(planned: &LaunchCell) -> Self {
         let candidates = planned.candidates.len();
-        let is_reference = |place: &usize| planned.candidates[*place].choice() == Some(Choice::BUILTIN);
+        let is_reference = |place: &usize| {
+            let candidate = planned.candidates[*place];
+            candidate.choice() == Some(Choice::BUILTIN) && !matches!(candidate, Candidate::Han(_))
+        };
         let is_yardstick = |place: &usize| planned.candidates[*place].is_yardstick();
         Self {
             round_cost: 0.0,

@@ -54,10 +54,13 @@ impl Model {
             (_, Candidate::Tuned(choice)) => algorithm_seconds(cell, choice),
             (_, Candidate::Reference(reference)) => played_seconds(cell, reference),
             // A rules file is asked for what it says before it comes to this.
-            (Scenario::Perfect, Candidate::Builtin | Candidate::Component(_) | Candidate::Rules) => best_seconds(cell),
+            (
+                Scenario::Perfect,
+                Candidate::Builtin | Candidate::Component(_) | Candidate::Han(_) | Candidate::Rules,
+            ) => best_seconds(cell),
             (
                 Scenario::Stale | Scenario::Deceptive,
-                Candidate::Builtin | Candidate::Component(_) | Candidate::Rules,
+                Candidate::Builtin | Candidate::Component(_) | Candidate::Han(_) | Candidate::Rules,
             ) => algorithm_seconds(cell, stale),
         }
     }
@@ -108,7 +111,11 @@ fn planted(cell: Cell, candidate: Candidate) -> f64 {
         Candidate::Mockup(Mockup::Pattern(Pattern::ReduceBcast)) if allreduce => 0.5,
         Candidate::Mockup(_) => 1.2,
         Candidate::Tuned(_) => 1.1,
-        Candidate::Builtin | Candidate::Component(_) | Candidate::Rules | Candidate::Reference(_) => 1.0,
+        Candidate::Builtin
+        | Candidate::Component(_)
+        | Candidate::Han(_)
+        | Candidate::Rules
+        | Candidate::Reference(_) => 1.0,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::findings::{Criteria, Statistic};
 use collrules_record::validation::GivenBack;
-use collrules_record::{Candidate, Cell, Component, Policy};
+use collrules_record::{Candidate, Cell, Component, HanChoice, Policy};
 use collrules_rules::hazard::interoperate;
 use collrules_rules::metric::lookup_bytes;
 use collrules_rules::{Collective, Release};
@@ -32,7 +32,9 @@ impl Terms<'_> {
     fn can_serve(&self, block: common::Block, candidate: Candidate) -> bool {
         match candidate {
             Candidate::Tuned(_) => true,
-            Candidate::Component(Component::TUNED) => self.handable.contains(&block),
+            Candidate::Component(Component::TUNED) | Candidate::Han(HanChoice::Algorithm(_)) => {
+                self.handable.contains(&block)
+            }
             _ => false,
         }
     }

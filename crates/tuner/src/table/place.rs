@@ -131,7 +131,9 @@ fn changes(encoding: &Encoding<'_>, block: &[JudgedCell], sizes: &Sizes, terms: 
         let (below, above) = (served(lower), served(upper));
         // Where the component alone changes, no choice of the rules does.
         let choices = (below.served(), above.served());
-        if choices.0 == choices.1 || [below, above].iter().any(|one| matches!(one, Candidate::Component(_))) {
+        if choices.0 == choices.1
+            || [below, above].iter().any(|one| !matches!(one, Candidate::Builtin | Candidate::Tuned(_)))
+        {
             return None;
         }
         let start = |lookup: u64| sizes.iter().map(|(start, _, _)| start).filter(|start| *start <= lookup).max();

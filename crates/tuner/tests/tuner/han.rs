@@ -2,7 +2,9 @@
 
 use collrules_record::findings::{Criteria, Findings};
 use collrules_record::validation::GivenBack;
-use collrules_record::{Candidate, Cell, Component, Placement, Policy, Ranks, Serving};
+use collrules_record::{
+    Candidate, Cell, Component, HanAlgorithm, HanChoice, Handed, Placement, Policy, Ranks, Serving,
+};
 use collrules_rules::hazard::RankRange;
 use collrules_rules::{Choice, Collective, Release};
 use collrules_tuner::{Observations, analyze_among};
@@ -70,8 +72,27 @@ fn each_size_gets_the_best_of_both() {
     // Both files change at the same sizes.
     let at = rules[1].0;
     assert!((4097..=65536).contains(&at), "{rules:?}");
-    assert!(remarked(&findings, "hands 3 of 4 cells over to coll/tuned"));
+    assert!(remarked(&findings, "hands 3 of 4 cells over to coll/tuned: "));
     assert!(remarked(&findings, "on a single node as well"));
+}
+
+/// HAN by another of its algorithms is a choice like any other: its file asks for it, and rules say nothing.
+#[test]
+fn han_may_be_asked_for_another_of_its_algorithms() {
+    const SIMPLE: Candidate = Candidate::Han(HanChoice::Algorithm(HanAlgorithm::Simple));
+    let mut campaign = Campaign::new(1, 0.002);
+    for (bytes, [han, own, simple]) in
+        [(64, [10.0, 12.0, 11.0]), (1024, [20.0, 15.0, 10.0]), (4096, [40.0, 10.0, 20.0])]
+    {
+        campaign.time(cell(Collective::Bcast, 8, bytes), &[(HAN, han), (SIMPLE, simple), (OWN, own)]);
+    }
+    let findings = analyze(&campaign, &[]);
+    let sizes = [64, 1024, 4096];
+    assert_eq!(sizes.map(|bytes| served(&findings, Collective::Bcast, bytes)), [HAN, SIMPLE, OWN]);
+    let said = sizes.map(|bytes| findings.handover.says(cell(Collective::Bcast, 8, bytes)));
+    assert_eq!(said, [Handed::Kept, Handed::By(HanAlgorithm::Simple), Handed::Over]);
+    assert!(findings.table.is_empty());
+    assert!(remarked(&findings, "hands 1 of 3 cells over to coll/tuned and 1 of 3 cells to another algorithm of HAN"));
 }
 
 /// A run that gains by HAN's file alone has no rules of coll/tuned.

@@ -51,7 +51,7 @@ impl Scope {
             Candidate::Tuned(_) | Candidate::Reference(_) => candidates.contains(&candidate),
             // Who serves in place of coll/tuned is a part of what the builtin is.
             Candidate::Builtin | Candidate::Component(_) => true,
-            Candidate::Rules | Candidate::Mockup(_) => false,
+            Candidate::Han(_) | Candidate::Rules | Candidate::Mockup(_) => false,
         };
         sized && named && self.ranks.contains(&cell.ranks)
     }

@@ -9,7 +9,7 @@ use collrules_record::options::Validating;
 use collrules_record::plan::Deployment;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Cell, Handover, Manifest, Ranks, Seconds, Survey};
+use collrules_record::{Cell, Handed, Handover, Manifest, Ranks, Seconds, Survey};
 use collrules_rules::deploy::Tuning;
 use collrules_rules::{Behaviour, Collective, Release, RuleTable, han};
 use collrules_runner::{RunnerError, grid, serving, validation};
@@ -292,7 +292,7 @@ impl Subject {
     /// What is known of a cell.
     pub(super) fn known(&self, cell: Cell) -> Known {
         let served = self.table.lookup(cell.collective, cell.ranks.0.into(), cell.lookup_bytes(self.release));
-        let handed = self.handover.hands(cell);
+        let handed = self.handover.says(cell) != Handed::Kept;
         Known {
             tuned: self.origin.findings().is_some_and(|findings| findings.cells.iter().any(|found| found.cell == cell)),
             served,
