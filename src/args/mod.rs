@@ -316,6 +316,13 @@ pub(crate) struct Check {
     /// What makes the check fail beside errors
     #[arg(long, value_name = "WHAT")]
     pub(crate) deny: Option<Deny>,
+    /// Mend, in place, what takes no decision. A file that a version accepts means the same to it afterwards; a file that
+    /// all ignore is mended to mean what it shows
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Only show what --fix would change; exit with 1 if that is anything
+    #[arg(long, requires = "fix")]
+    pub(crate) dry_run: bool,
 }
 
 /// How a check shows problems.

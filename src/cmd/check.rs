@@ -5,19 +5,37 @@ use std::fmt;
 use std::io::Write;
 
 use collrules_rules::lines::{Lines, plain};
-use collrules_rules::lint::{self, Fate, Kind, Problem, Report, Severity};
+use collrules_rules::lint::{self, Edit, Fate, Fixed, Kind, Problem, Report, Severity};
 use collrules_rules::{Behaviour, Span};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
 use serde_json::{Value, json};
 
-use super::source;
+use super::{fix, source};
 use crate::args::{Check, CheckFormat, Deny};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen;
 
 pub(crate) fn run(args: &Check) -> Result<Exit, Failure> {
-    let sources = args.files.iter().map(|path| source::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let mut sources = args.files.iter().map(|path| source::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let fixed = if args.fix { Some(fix::mend(args, &sources)?) } else { None };
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    if let Some(fixed) = fixed.as_ref().filter(|_| !args.json) {
+        for ((path, before), fixed) in args.files.iter().zip(&sources).zip(fixed) {
+            fix::show(&mut out, &source::shown(path), before, fixed, args.dry_run).map_err(Failure::Stdout)?;
+        }
+    }
+    let changes: Vec<Value> = match &fixed {
+        Some(fixed) => {
+            let files = args.files.iter().zip(&sources).zip(fixed);
+            files.map(|((path, before), fixed)| fix::as_json(path, before, fixed)).collect()
+        }
+        None => Vec::new(),
+    };
+    let changed = fixed.iter().flatten().zip(&sources).any(|(fixed, before)| fixed.text != *before);
+    if let Some(fixed) = fixed.filter(|_| !args.dry_run) {
+        sources = fixed.into_iter().map(|fixed: Fixed| fixed.text).collect();
+    }
     let reports: Vec<Report> = sources.iter().map(|source| lint::check(source, &args.release)).collect();
     let denied = match args.deny {
         None => Severity::Error,
@@ -25,21 +43,24 @@ pub(crate) fn run(args: &Check) -> Result<Exit, Failure> {
         Some(Deny::Notes) => Severity::Note,
     };
     let named = args.files.iter().zip(&sources).zip(&reports);
-    let named = named.map(|((path, source), report)| (source::shown(path), source.as_slice(), report));
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut named = named.map(|((path, source), report)| (source::shown(path), source.as_slice(), report));
     let written = if args.json {
-        let files: Vec<Value> = named.map(|(name, source, report)| as_json(&name, source, report)).collect();
+        let mut files: Vec<Value> = named.map(|(name, source, report)| as_json(&name, source, report)).collect();
+        for (file, changes) in files.iter_mut().zip(changes) {
+            file["fix"] = changes;
+        }
         let count = |severity| reports.iter().map(|report| report.count(severity)).sum::<usize>();
         let (errors, warnings, notes) = (count(Severity::Error), count(Severity::Warning), count(Severity::Note));
         let summary = json!({ "errors": errors, "warnings": warnings, "notes": notes });
         writeln!(out, "{:#}", json!({ "files": files, "summary": summary }))
+    } else if args.dry_run {
+        Ok(())
     } else {
-        let mut named = named;
         let show = if args.format == CheckFormat::Short { show_short } else { show };
         named.try_for_each(|(name, source, report)| show(&mut out, &name, source, report))
     };
     written.and_then(|()| out.flush()).map_err(Failure::Stdout)?;
-    let fails = reports.iter().filter_map(Report::worst).any(|worst| worst >= denied);
+    let fails = reports.iter().filter_map(Report::worst).any(|worst| worst >= denied) || args.dry_run && changed;
     Ok(if fails { Exit::Problems } else { Exit::Done })
 }
 
@@ -144,6 +165,7 @@ fn as_json(name: &str, source: &[u8], report: &Report) -> Value {
         let (line, column) = lines.position(span.start);
         json!({ "line": line, "column": column, "start": span.start, "end": span.end })
     };
+    let edit = |edit: &Edit| json!({ "at": place(edit.span), "text": edit.text });
     let problem = |problem: &Problem| {
         let related =
             problem.related.iter().map(|related| json!({ "at": place(related.span), "message": related.message }));
@@ -157,6 +179,7 @@ fn as_json(name: &str, source: &[u8], report: &Report) -> Value {
             "explanation": problem.explanation,
             "remedy": problem.remedy,
             "related": related.collect::<Vec<_>>(),
+            "edits": problem.edits.iter().map(edit).collect::<Vec<_>>(),
         })
     };
     let reading = |reading: &lint::Reading| json!({ "release": reading.version.name(), "verdict": reading.fate });

@@ -9,6 +9,7 @@ pub(crate) mod convert;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+mod fix;
 mod foresee;
 pub(crate) mod guidelines;
 mod han;

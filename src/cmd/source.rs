@@ -13,15 +13,20 @@ const STDIN: &str = "-";
 
 /// A rules file, whatever it holds: standard input for `-`, and the rules of a run for its directory.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    if path != Path::new(STDIN) {
+    if !is_standard_input(path) {
         return Ok(verify::read(path)?);
     }
     verify::read_from(std::io::stdin().lock()).map_err(|cause| Failure::open(path, cause))
 }
 
+/// Whether a name stands for standard input.
+pub(super) fn is_standard_input(path: &Path) -> bool {
+    path == Path::new(STDIN)
+}
+
 /// What a file is called in messages: its path, without what a terminal would obey.
 pub(super) fn shown(path: &Path) -> String {
-    if path == Path::new(STDIN) {
+    if is_standard_input(path) {
         return "standard input".to_owned();
     }
     plain(&verify::file(path).display().to_string())

@@ -60,6 +60,12 @@ impl Session {
     }
 
     /// All that was said. Paths of this directory, which are others in each run, begin with DIR.
+    /// Adds what a file holds to what was said.
+    pub(crate) fn show(&mut self, name: &str) {
+        let text = fs::read_to_string(self.path(name)).unwrap();
+        writeln!(self.said, "$ cat {name}\n{text}").unwrap();
+    }
+
     pub(crate) fn said(&self) -> String {
         let directory = self.directory.path();
         let real = directory.canonicalize().unwrap();

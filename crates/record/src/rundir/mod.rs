@@ -299,11 +299,11 @@ impl RunDir {
 
 /// Puts a text in place of what a file holds, whole or not at all. Where the file is a link, what it leads to gets the
 /// text. Its permission bits stay, and so does its owner where the system allows it.
-pub fn replace(path: &Path, text: &str) -> io::Result<()> {
+pub fn replace(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
     let target = fs::canonicalize(path)?;
     let before = fs::metadata(&target)?;
     let directory = target.parent().unwrap_or(Path::new("/"));
-    let written = whole_file(directory, text.as_bytes())?;
+    let written = whole_file(directory, text.as_ref())?;
     // Only root may give files away; others own what they replace, or take it over with the directory's permission.
     let _ = fchown(written.as_file(), Some(before.uid()), Some(before.gid()));
     written.as_file().set_permissions(Permissions::from_mode(before.mode() & 0o7777))?;

@@ -115,9 +115,10 @@ impl Component {
         Self::known(release).find(|component| component.name().as_bytes() == name)
     }
 
-    /// Whether some release knows a component of this name.
+    /// Whether some release knows a component of this name, whatever its case, perhaps with an algorithm stuck to it.
     pub(crate) fn is_name(name: &[u8]) -> bool {
-        Self::ALL.iter().any(|component| component.name().as_bytes() == name)
+        let name = name.split(|byte| *byte == b'@').next().unwrap_or(name);
+        Self::ALL.iter().any(|component| component.name().as_bytes().eq_ignore_ascii_case(name))
     }
 }
 

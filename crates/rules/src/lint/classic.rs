@@ -2,6 +2,7 @@
 
 use super::code::Code;
 use super::collect::Collector;
+use super::edit::Edit;
 use super::listing::{self, Collective, CommRule, Listing};
 use super::problem::Related;
 use super::strict::Strict;
@@ -9,6 +10,7 @@ use super::words::{self, Number, Words};
 use crate::behaviour::Behaviour;
 use crate::collective::{self, Collective as Known};
 use crate::span::Span;
+use crate::tokens::HEADER;
 
 /// Reads a file and reports all that is wrong with its text.
 pub(super) fn read(source: &[u8], versions: &[Behaviour], problems: &mut Collector) -> Strict {
@@ -74,7 +76,7 @@ impl Reader<'_> {
         }
         let mut seen: [Option<Number>; Known::ID_COUNT as usize] = [None; Known::ID_COUNT as usize];
         for collective in &listing.collectives {
-            self.collective(collective, listing.ends_early, &mut seen);
+            self.collective(collective, listing, &mut seen);
         }
         self.fifth_columns(listing);
     }
@@ -90,6 +92,7 @@ impl Reader<'_> {
             format!("{said} {what}{} announced, but {seen} follow{}", plural(said), if seen == 1 { "s" } else { "" });
         let problem = self.problems.add(Code::WrongCount, count.span, self.versions, message);
         problem.remedy = format!("Write {seen} here, or correct the lines below.").into();
+        problem.edits = vec![Edit::replace(count.span, seen.to_string())];
         if let Some(last) = last {
             problem.related = vec![Related { span: last.span, message: format!("the last {what}") }];
         }
@@ -99,10 +102,11 @@ impl Reader<'_> {
     fn collective(
         &mut self,
         collective: &Collective<'_>,
-        ends_early: bool,
+        listing: &Listing<'_>,
         seen: &mut [Option<Number>; Known::ID_COUNT as usize],
     ) {
         let Collective { id, count, comm_rules } = collective;
+        let ends_early = listing.ends_early;
         match u32::try_from(id.value).ok().filter(|id| *id < Known::ID_COUNT) {
             None => self.add(
                 Code::NoSuchId,
@@ -113,7 +117,8 @@ impl Reader<'_> {
                 if Known::from_id(known).is_none() {
                     let message =
                         format!("collective {known} is {}, which cannot be tuned", collective::json_name(known));
-                    self.add(Code::Untuned, id.span, message);
+                    let edits = self.comment_out(collective, listing);
+                    self.problems.add(Code::Untuned, id.span, self.versions, message).edits = edits;
                 }
                 if let Some(earlier) = seen[known as usize].replace(*id) {
                     let message = format!("these rules for {} replace earlier ones", collective::json_name(known));
@@ -141,6 +146,26 @@ impl Reader<'_> {
         }
     }
 
+    /// Makes comments of the lines of a collective, if it has them to itself.
+    fn comment_out(&self, collective: &Collective<'_>, listing: &Listing<'_>) -> Vec<Edit> {
+        let announced = listing.count.filter(|count| count.value == listing.collectives.len() as u64);
+        let Some(announced) = announced.filter(|_| !listing.ends_early) else { return Vec::new() };
+        let last_comm_rule = collective.comm_rules.last();
+        let last = last_comm_rule.and_then(|comm_rule| comm_rule.rules.last()).and_then(|rule| rule.last());
+        let last = last.or(last_comm_rule.map(|comm_rule| &comm_rule.count)).unwrap_or(&collective.count);
+        let lines: Vec<&[Number]> = self.words.lines().collect();
+        let first = lines.partition_point(|line| line[0].span.start < collective.id.span.start);
+        let end = lines.partition_point(|line| line[0].span.start <= last.span.start);
+        let starts = lines.get(first).is_some_and(|line| line[0].span == collective.id.span);
+        let ends = lines.get(end.wrapping_sub(1)).and_then(|line| line.last()).is_some_and(|number| number == last);
+        if !starts || !ends {
+            return Vec::new();
+        }
+        let comments = lines[first..end].iter().map(|line| Edit::insert(line[0].span.start, "# "));
+        let count = Edit::replace(announced.span, (announced.value - 1).to_string());
+        std::iter::once(count).chain(comments).collect()
+    }
+
     fn comm_rule(&mut self, comm_rule: &CommRule<'_>, ends_early: bool) {
         if !ends_early {
             self.counts(
@@ -154,11 +179,16 @@ impl Reader<'_> {
         for (place, rule) in comm_rule.rules.iter().enumerate() {
             let size = rule[0];
             if place == 0 && size.value != 0 {
-                self.add(
-                    Code::FirstSize,
-                    size.span,
-                    format!("the rules for {} ranks begin at size {}", comm_rule.size.value, size.value),
-                );
+                let message = format!("the rules for {} ranks begin at size {}", comm_rule.size.value, size.value);
+                let problem = self.problems.add(Code::FirstSize, size.span, self.versions, message);
+                // The count comes first, if it is wrong.
+                if comm_rule.count.value == comm_rule.rules.len() as u64 {
+                    let indent = indent(self.source, size.span.start);
+                    problem.edits = vec![
+                        Edit::replace(comm_rule.count.span, (comm_rule.rules.len() + 1).to_string()),
+                        Edit::insert(size.span.start, format!("0 0 0 0\n{indent}")),
+                    ];
+                }
             }
             match before {
                 Some(before) if before.value > size.value => self.unsorted("message size", size, before),
@@ -207,7 +237,18 @@ impl Reader<'_> {
             .flat_map(|comm_rule| &comm_rule.rules);
         let spans: Vec<Span> = rules.filter_map(|rule| rule.get(4)).map(|number| number.span).collect();
         let message = || "a fifth number on the line of a rule".to_owned();
-        self.problems.add_many(Code::FifthColumn, &spans, 0, self.versions, message);
+        if let Some(problem) = self.problems.add_many(Code::FifthColumn, &spans, 0, self.versions, message) {
+            problem.edits = vec![Edit::insert(0, format!("{}2\n", String::from_utf8_lossy(HEADER)))];
+        }
         self.strict.garbage.extend(&spans);
+    }
+}
+
+/// What stands before a place on its line, if that is only blank.
+fn indent(source: &[u8], at: usize) -> String {
+    let blank = source[..at].iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    match at == blank || source[at - blank - 1] == b'\n' {
+        true => source[at - blank..at].iter().map(|byte| char::from(*byte)).collect(),
+        false => " ".to_owned(),
     }
 }

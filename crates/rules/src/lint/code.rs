@@ -58,6 +58,25 @@ macro_rules! codes {
     };
 }
 
+impl Code {
+    /// Whether Open MPI reads other rules than the text shows, or skips a part of them.
+    pub(super) fn is_misreading(self) -> bool {
+        use Code as C;
+        matches!(
+            self,
+            C::Misread
+                | C::BrokenNumber
+                | C::DigitsInText
+                | C::WrongCount
+                | C::FifthColumn
+                | C::RulesOnALine
+                | C::Trailing
+                | C::MisspeltKey
+                | C::HanTrailing
+        )
+    }
+}
+
 codes! {
     Rejected 1 Error "rejected as a whole",
         "One fault drops the rules of all collectives. Open MPI says nothing about it: jobs run as if there were no \

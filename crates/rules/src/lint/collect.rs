@@ -54,6 +54,7 @@ impl Collector {
                 explanation: Cow::Borrowed(code.explanation()),
                 remedy: Cow::Borrowed(code.remedy()),
                 related: Vec::new(),
+                edits: Vec::new(),
             });
             problems.len() - 1
         });
@@ -74,18 +75,20 @@ impl Collector {
         kind: u64,
         versions: &[Behaviour],
         message: impl FnOnce() -> String,
-    ) {
-        let Some((first, others)) = spans.split_first() else { return };
-        let problem = self.merge(code, *first, kind, versions, message);
+    ) -> Option<&mut Problem> {
+        let (first, others) = spans.split_first()?;
+        self.merge(code, *first, kind, versions, message);
+        let place = self.places[&(code, *first, kind)];
+        let problem = &mut self.problems[place];
         if !problem.related.is_empty() {
-            return;
+            return self.problems.get_mut(place);
         }
         let related = others.iter().take(MOST_RELATED).map(|span| Related { span: *span, message: "and here".into() });
         problem.related = related.collect();
         if let Some(more) = others.len().checked_sub(MOST_RELATED).filter(|more| *more > 0) {
-            let place = self.places[&(code, *first, kind)];
             self.unnamed.entry(place).or_insert(more);
         }
+        self.problems.get_mut(place)
     }
 
     /// Adds what others gathered, as far as it is wanted.

@@ -6,6 +6,7 @@
 use super::code::Code;
 use super::code::Severity;
 use super::collect::Collector;
+use super::edit::Edit;
 use super::problem::{Fate, Kind, Reading, Report};
 use crate::behaviour::Behaviour;
 use crate::collective::{Collective, json_name};
@@ -35,11 +36,12 @@ pub(super) fn check(source: &[u8], versions: &[Behaviour], named: bool) -> Repor
                     let message = || format!("{} reads other rules than {}", version.name(), latest.behaviour.name());
                     problems.merge(Code::HanDisagreement, Span::at(0), 0, &[*version], message);
                 }
-                _ => accepted(&loaded, &mut problems),
+                _ => accepted(source, &loaded, &mut problems),
             },
             Load::Rejected(rejection) => rejected(source, &rejection, version, named, &mut problems),
             Load::Crashes(crash) => {
-                problems.merge(Code::HanCrashes, crash.span, 0, &[*version], || crash.to_string());
+                let problem = problems.merge(Code::HanCrashes, crash.span, 0, &[*version], || crash.to_string());
+                problem.edits = without_algorithm(source, crash.span);
             }
             Load::NoHan => {
                 let message = || "there is nothing that reads this file".to_owned();
@@ -71,6 +73,10 @@ fn rejected(source: &[u8], rejection: &Rejection, version: &Behaviour, named: bo
     };
     let problem = problems.merge(Code::HanRejected, span, 0, &[*version], || rejection.to_string());
     problem.remedy = remedy(&rejection.fault, version.release).into();
+    problem.edits = correction(&rejection.fault, version.release)
+        .map(|text| Edit::replace(rejection.span, text))
+        .into_iter()
+        .collect();
     // 4.1 knows no names of levels and no algorithms, and HAN is off there by default.
     if version.release == Release::V4_1 && !named {
         problem.severity = Severity::Note;
@@ -101,7 +107,52 @@ fn remedy(fault: &Fault, release: Release) -> String {
     }
 }
 
-fn accepted(loaded: &Loaded, problems: &mut Collector) {
+/// What a word stands for that is only spelt in another way.
+fn correction(fault: &Fault, release: Release) -> Option<String> {
+    let plain = |name: &str| name.to_ascii_lowercase().replace(['_', '-'], "");
+    let same = |one: &str, other: &str| plain(one) == plain(other);
+    match fault {
+        Fault::NoCollective(name) => {
+            let name = name.strip_prefix("MPI_").unwrap_or(name);
+            (0..Collective::ID_COUNT).map(json_name).find(|known| same(name, known)).map(str::to_owned)
+        }
+        Fault::NoLevel(name) if release > Release::V4_1 => {
+            Level::ALL.into_iter().map(Level::name).find(|known| same(name, known)).map(str::to_owned)
+        }
+        Fault::NoComponent(name) => {
+            let (name, algorithm) = name.split_once('@').map_or((&name[..], None), |(name, rest)| (name, Some(rest)));
+            let known = Component::known(release).map(Component::name).find(|known| same(name, known))?;
+            match algorithm {
+                None => Some(known.to_owned()),
+                Some(algorithm) if release > Release::V4_1 => Some(format!("{known} @{algorithm}")),
+                Some(_) => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Takes an algorithm out, with the `@` before it.
+fn without_algorithm(source: &[u8], name: Span) -> Vec<Edit> {
+    let before = source[..name.start].trim_ascii_end();
+    let Some(before) = before.strip_suffix(b"@") else { return Vec::new() };
+    vec![Edit::remove(Span::new(before.trim_ascii_end().len(), name.end))]
+}
+
+/// Takes a list of segments out, with its brackets.
+fn without_segments(source: &[u8], segments: Span) -> Vec<Edit> {
+    let blank = |at: usize| at + source[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let mut end = blank(segments.end);
+    if segments.is_empty() && source.get(end) == Some(&b'[') {
+        end = blank(end + 1);
+    }
+    match source.get(end) {
+        Some(b']') => vec![Edit::remove(Span::new(segments.start, end + 1))],
+        _ => Vec::new(),
+    }
+}
+
+fn accepted(source: &[u8], loaded: &Loaded, problems: &mut Collector) {
     let versions = [loaded.behaviour];
     for (place, rules) in loaded.collectives.iter().enumerate() {
         let name = json_name(rules.id);
@@ -127,7 +178,7 @@ fn accepted(loaded: &Loaded, problems: &mut Collector) {
     }
     for segments in &loaded.segments {
         let message = || "these segment lengths do nothing".to_owned();
-        problems.merge(Code::HanSegments, *segments, 0, &versions, message);
+        problems.merge(Code::HanSegments, *segments, 0, &versions, message).edits = without_segments(source, *segments);
     }
     if let Some(trailing) = loaded.trailing {
         let message = || "a number that nothing announces".to_owned();

@@ -3,6 +3,7 @@
 use super::code::Code;
 use super::code::Severity;
 use super::collect::Collector;
+use super::edit::Edit;
 use super::problem::Related;
 use super::words::shown;
 use crate::behaviour::Behaviour;
@@ -48,14 +49,15 @@ fn readers(versions: &[Behaviour]) -> Vec<Behaviour> {
 pub(super) fn read(document: &Document<'_>, source: &[u8], versions: &[Behaviour], problems: &mut Collector) {
     let readers = readers(versions);
     let release = readers.iter().map(|version| version.release).max().unwrap_or(Release::V6_0);
-    let mut reader = Reader { release, versions: readers, problems };
-    reader.commas(source);
+    let mut reader = Reader { release, versions: readers, source, problems };
+    reader.commas();
     reader.file(document.root());
 }
 
 struct Reader<'r> {
     release: Release,
     versions: Vec<Behaviour>,
+    source: &'r [u8],
     problems: &'r mut Collector,
 }
 
@@ -66,11 +68,16 @@ impl Reader<'_> {
 
     fn wrong_type(&mut self, value: Value<'_>, what: &str, wanted: &str) {
         let found = kind(value.kind());
-        self.add(Code::WrongType, short(value), format!("{what} must be {wanted}, not {found}"));
+        let message = format!("{what} must be {wanted}, not {found}");
+        let problem = self.problems.add(Code::WrongType, short(value), &self.versions, message);
+        if let Some(number) = whole(value, self.source).filter(|_| wanted.starts_with("an integer")) {
+            problem.edits = vec![Edit::replace(value.span(), number.to_string())];
+        }
     }
 
     /// Commas in front of closing brackets.
-    fn commas(&mut self, source: &[u8]) {
+    fn commas(&mut self) {
+        let source = self.source;
         let mut comma = None;
         let mut at = 0;
         while at < source.len() {
@@ -86,7 +93,9 @@ impl Reader<'_> {
                 b'}' | b']' => {
                     if let Some(comma) = comma.take() {
                         let span = Span::new(comma, comma + 1);
-                        self.add(Code::TrailingComma, span, "a comma in front of a closing bracket");
+                        let message = "a comma in front of a closing bracket";
+                        self.problems.add(Code::TrailingComma, span, &self.versions, message).edits =
+                            vec![Edit::remove(span)];
                     }
                 }
                 b' ' | b'\t' | b'\r' | b'\n' => {}
@@ -115,7 +124,7 @@ impl Reader<'_> {
         }
         let mut seen: [Option<Span>; Collective::ID_COUNT as usize] = [None; Collective::ID_COUNT as usize];
         for member in collectives.value.members() {
-            self.collective(member, &mut seen);
+            self.collective(collectives.value, member, &mut seen);
         }
     }
 
@@ -132,12 +141,12 @@ impl Reader<'_> {
                         problem.related = vec![Related { span: first, message: "the first".to_owned() }];
                     }
                 }
-                None => self.unknown_key(member, known, place),
+                None => self.unknown_key(object, member, known, place),
             }
         }
     }
 
-    fn unknown_key(&mut self, member: Member<'_>, known: &[&'static str], place: &str) {
+    fn unknown_key(&mut self, object: Value<'_>, member: Member<'_>, known: &[&'static str], place: &str) {
         let name = shown(member.key);
         // JSON has no comments, so that people, and our own writer, make members of them.
         if matches!(&name[..], "comment" | "comments" | "description") || name.starts_with(['_', '$', '/', '#']) {
@@ -151,6 +160,9 @@ impl Reader<'_> {
                 let message = format!("`{name}` is ignored: the member is called `{meant}`");
                 let problem = self.problems.add(Code::MisspeltKey, member.key_span, &self.versions, message);
                 problem.remedy = format!("Write \"{meant}\".").into();
+                if (alias.is_some() || plain(&name) == plain(meant)) && object.get(meant).is_none() {
+                    problem.edits = vec![Edit::replace(member.key_span, format!("\"{meant}\""))];
+                }
             }
             None => {
                 let message = format!("`{name}` means nothing to Open MPI here");
@@ -160,20 +172,27 @@ impl Reader<'_> {
         }
     }
 
-    fn collective(&mut self, member: Member<'_>, seen: &mut [Option<Span>; Collective::ID_COUNT as usize]) {
+    fn collective(
+        &mut self,
+        all: Value<'_>,
+        member: Member<'_>,
+        seen: &mut [Option<Span>; Collective::ID_COUNT as usize],
+    ) {
         let text = c_str(member.key);
         let name = shown(text);
         let Some(id) = collective::id_by_name(text) else {
-            let plain = |name: &str| name.to_ascii_lowercase().replace(['_', '-', ' '], "").replace("mpi", "");
-            let meant = Collective::ALL.into_iter().map(Collective::name).find(|known| plain(known) == plain(&name));
-            let meant =
-                meant.or_else(|| Collective::ALL.map(Collective::name).into_iter().find(|known| close(&name, known)));
+            let mut known = Collective::ALL.into_iter().map(Collective::name);
+            let same = known.clone().find(|known| plain(known) == plain(&name).trim_start_matches("mpi"));
+            let meant = same.or_else(|| known.find(|known| close(&name, known)));
             let message = format!("`{name}` is no collective");
             let problem = self.problems.add(Code::UnknownCollective, member.key_span, &self.versions, message);
             problem.remedy = match meant {
                 Some(meant) => format!("Write \"{meant}\".").into(),
                 None => format!("Write one of {}.", Collective::ALL.map(Collective::name).join(", ")).into(),
             };
+            if let Some(same) = same.filter(|same| all.get(same).is_none()) {
+                problem.edits = vec![Edit::replace(member.key_span, format!("\"{same}\""))];
+            }
             self.comm_rules(member.value, None, &name);
             return;
         };
@@ -186,6 +205,7 @@ impl Reader<'_> {
         if collective.is_none() {
             let message = format!("`{name}` has no tuned algorithms");
             let problem = self.problems.add(Code::UntunedAlgorithm, member.key_span, &self.versions, message);
+            problem.edits = vec![Edit::remove(with_comma(self.source, member))];
             let rules = member
                 .value
                 .items()
@@ -357,9 +377,39 @@ fn short(value: Value<'_>) -> Span {
     }
 }
 
+/// A member with the comma that sets it off from its neighbours, and what is blank around it.
+fn with_comma(source: &[u8], member: Member<'_>) -> Span {
+    let (start, end) = (member.key_span.start, member.value.span().end);
+    let blank = |bytes: &mut dyn Iterator<Item = &u8>| bytes.take_while(|byte| byte.is_ascii_whitespace()).count();
+    let behind = end + blank(&mut source[end..].iter());
+    let before = start - blank(&mut source[..start].iter().rev());
+    match (source.get(behind), before.checked_sub(1).map(|comma| source[comma])) {
+        (Some(b','), _) => Span::new(start, behind + 1 + blank(&mut source[behind + 1..].iter())),
+        (_, Some(b',')) => Span::new(before - 1, end),
+        _ => Span::new(start, end),
+    }
+}
+
+/// The integer that a number with fraction or exponent is, or that a string holds.
+fn whole(value: Value<'_>, source: &[u8]) -> Option<i64> {
+    let text = match value.kind() {
+        Kind::Float => str::from_utf8(value.span().of(source)).ok()?,
+        Kind::String(text) => str::from_utf8(text).ok()?,
+        _ => return None,
+    };
+    let exact = |number: f64| number.fract() == 0.0 && number.abs() < 9e15;
+    let number =
+        text.parse().ok().or_else(|| text.parse().ok().filter(|number| exact(*number)).map(|number| number as i64));
+    number.filter(|number| *number >= 0)
+}
+
+/// A name without what people write differently.
+fn plain(name: &str) -> String {
+    name.to_ascii_lowercase().replace(['_', '-', ' '], "")
+}
+
 /// Whether a name differs from a known one by no more than two letters, or by case and underscores only.
 fn close(name: &str, known: &str) -> bool {
-    let plain = |text: &str| text.to_ascii_lowercase().replace(['_', '-'], "");
     if plain(name) == plain(known) {
         return true;
     }

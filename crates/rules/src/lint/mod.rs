@@ -13,13 +13,18 @@
 //! | CR4xx | what the rules do to those calls |
 //! | CR5xx | rules files of coll/han |
 //!
+//! A problem whose remedy takes no decision comes with its edits (`edit`), and `fix` carries out those that leave the
+//! meaning of the file alone.
+//!
 //! Takes time `n log n` in the length of the file and never fails, whatever the bytes.
 
 mod agree;
 mod classic;
 mod code;
 mod collect;
+mod edit;
 mod fate;
+mod fix;
 mod han;
 mod intent;
 mod json;
@@ -37,6 +42,8 @@ use crate::json::Document;
 use crate::reach::View;
 
 pub use code::{Code, Severity};
+pub use edit::Edit;
+pub use fix::{Fixed, fix};
 pub use problem::{Fate, Kind, Problem, Reading, Related, Report};
 
 use collect::Collector;
@@ -49,12 +56,7 @@ use strict::Strict;
 /// more than a warning, since no file of that format could do better.
 pub fn check(source: &[u8], versions: &[Behaviour]) -> Report {
     let named = !versions.is_empty();
-    let mut kept: Vec<Behaviour> = Vec::new();
-    for version in if named { versions.to_vec() } else { Behaviour::distinct() } {
-        if kept.iter().all(|earlier| earlier.name() != version.name()) {
-            kept.push(version);
-        }
-    }
+    let kept = versions_or_all(versions);
     if crate::han::is_han(source) {
         return han::check(source, &kept, named);
     }
@@ -93,6 +95,17 @@ pub fn check(source: &[u8], versions: &[Behaviour]) -> Report {
     let sound = strict.garbage.iter().map(|span| span.start).min().unwrap_or(usize::MAX);
     problems.extend(meanings, |problem| problem.span.end <= sound);
     Report { kind: Kind::Tuned, readings, problems: problems.finish() }
+}
+
+/// These versions, each once; all that behave differently where there are none.
+fn versions_or_all(versions: &[Behaviour]) -> Vec<Behaviour> {
+    let mut kept: Vec<Behaviour> = Vec::new();
+    for version in if versions.is_empty() { Behaviour::distinct() } else { versions.to_vec() } {
+        if kept.iter().all(|earlier| earlier.name() != version.name()) {
+            kept.push(version);
+        }
+    }
+    kept
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::code::{Code, Severity};
+use super::edit::Edit;
 use crate::behaviour::Behaviour;
 use crate::span::Span;
 
@@ -36,6 +37,8 @@ pub struct Problem {
     pub remedy: Cow<'static, str>,
     /// Other places that it is about, some of them where there are many.
     pub related: Vec<Related>,
+    /// The changes of the text that mend it, all of them together; none where somebody has to decide.
+    pub edits: Vec<Edit>,
 }
 
 /// What a version does with the file as a whole.
