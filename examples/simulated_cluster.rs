@@ -6,12 +6,8 @@
 
 use std::sync::Arc;
 
-use collrules_record::findings::Criteria;
-use collrules_record::options::{Grid, Jobs, Refinement, Scenario, Simulated, System, Timing, Tuning};
-use collrules_record::units::{Bytes, Ranks, Seconds};
-use collrules_record::{Layout, Policy};
+use collrules_record::options;
 use collrules_report::terminal;
-use collrules_rules::{Collective, Release};
 use collrules_workflow::campaign::Begin;
 use collrules_workflow::start::start;
 use collrules_workflow::tune::tune;
@@ -19,35 +15,15 @@ use collrules_workflow::{Event, Session};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = std::env::temp_dir().join(format!("collrules-example-{}", std::process::id()));
-    let tuning = Tuning {
-        grid: Grid {
-            collectives: vec![Collective::Bcast],
-            ranks: vec![Ranks(4), Ranks(16)],
-            sizes: (0..=20).step_by(4).map(|power| Bytes(1 << power)).collect(),
-            segments: vec![Bytes(8192)],
-            fanouts: vec![4],
-            requests: Vec::new(),
-            max_memory: Bytes(512 << 20),
-            only: Vec::new(),
-            launch_per_candidate: false,
-            mockups: None,
-            reference: false,
-        },
-        budget: None,
-        launches: 3,
-        seed: 42,
-        keep_slow: false,
-        timing: Timing { sync: Default::default(), clock_bound: Seconds(1e-6), separate_clocks: false },
-        criteria: Criteria::default(),
-        policy: Policy::default(),
-        refinement: Refinement { rounds: 1, width: 1.25, ranks: false },
-        validate: true,
-        system: System {
-            layout: Layout::default(),
-            oversubscribe: false,
-            jobs: Jobs::Simulation(Simulated { scenario: Scenario::Stale, slots: Ranks(16), release: Release::V5_0 }),
-        },
-    };
+    let tuning = options::read([
+        "--simulate=stale",
+        "--simulated-slots=16",
+        "--ops=bcast",
+        "--np=4,16",
+        "--sizes=1,16,256,4K,64K,1M",
+        "--seed=42",
+        "--budget=none",
+    ])?;
     let begin = Begin::New { tuning, out: directory.clone() };
     let published = tune(
         &begin,

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use collrules_record::Candidate;
-use collrules_record::units::{Bytes, Ranks};
+use collrules_record::options::{Launching, System};
+use collrules_record::units::{BadBytes, Bytes, MAX_BYTES, Ranks};
 use collrules_rules::Collective;
-
-use super::Launch;
 
 /// Up to this size messages are small.
 const LARGEST_SMALL: Bytes = Bytes(8192);
@@ -62,7 +61,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "FILE", conflicts_with = "candidate")]
     pub(crate) rules: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) launch: Launch,
+    pub(crate) system: System<Launching>,
 }
 
 /// Numbers of calls for small and for large messages.
@@ -87,8 +86,8 @@ fn counts(text: &str) -> Result<Counts, String> {
 
 fn message_size(text: &str) -> Result<(Option<Bytes>, Bytes), String> {
     let size = |text: &str| {
-        text.parse().map_err(|error: collrules_record::units::BadBytes| error.to_string()).and_then(|bytes: Bytes| {
-            let fits = (Bytes(1)..=collrules_runner::grid::MAX_BYTES).contains(&bytes);
+        text.parse().map_err(|error: BadBytes| error.to_string()).and_then(|bytes: Bytes| {
+            let fits = (Bytes(1)..=MAX_BYTES).contains(&bytes);
             if fits { Ok(bytes) } else { Err(format!("{bytes} is not between 1 and 2147483647 bytes")) }
         })
     };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Launch;
+use collrules_record::options::{Launching, System};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -17,5 +17,5 @@ pub(crate) struct Doctor {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) launch: Launch,
+    pub(crate) system: System<Launching>,
 }

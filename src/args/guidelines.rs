@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use collrules_record::findings::Criteria;
-use collrules_record::options::{Grid, Mockups, Refinement, Tuning};
+use collrules_record::Mockup;
+use collrules_record::mockup::BadMockup;
+use collrules_record::options::{self, Budget, List, Mockups, System, Timing, Tuning};
 use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Mockup, Policy};
-use collrules_rules::Release;
-use collrules_runner::grid;
+use collrules_record::values::{MOST_LAUNCHES, budget, collectives, communicators, percent, sizes};
+use collrules_rules::{Collective, Release};
 use collrules_workflow::guidelines::Judging;
-use collrules_workflow::options::{Budget, Collectives, MOST_LAUNCHES, Sizes, percent};
 
-use super::{Launch, Session, Simulate, TABLE_RELEASE, Timing};
+use super::{Session, TABLE_RELEASE};
+use crate::failure::Failure;
 
 #[derive(Debug, Args)]
 #[command(
@@ -28,14 +28,14 @@ pub(crate) struct Guidelines {
     #[arg(long, conflicts_with = "input")]
     pub(crate) list: bool,
     /// Collectives to check, separated by commas, or all
-    #[arg(long, value_name = "LIST", default_value = "all")]
-    pub(crate) ops: Collectives,
-    /// Communicator sizes, separated by commas [default: powers of two up to the slots at hand, and the slots]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) np: Vec<Ranks>,
+    #[arg(long, value_name = "LIST", default_value = "all", value_parser = collectives)]
+    pub(crate) ops: List<Collective>,
+    /// Communicator sizes, as for tune [default: powers of two up to the slots at hand, and the slots]
+    #[arg(long, value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
+    pub(crate) np: List<Ranks>,
     /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
-    #[arg(long, value_name = "SIZES", default_value = "4,64,1K,16K,256K,1M")]
-    pub(crate) sizes: Sizes,
+    #[arg(long, value_name = "SIZES", default_value = "4,64,1K,16K,256K,1M", value_parser = sizes)]
+    pub(crate) sizes: List<Bytes>,
     /// Time these mock-ups only, separated by commas: calls such as reduce+bcast, split:PIECES, split:PIECES+barrier,
     /// pad:SIZE
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mockup)]
@@ -68,7 +68,7 @@ pub(crate) struct Guidelines {
     #[arg(long, value_name = "RELEASE", requires = "input")]
     pub(crate) release: Option<Release>,
     /// Time for all of it; with `none`, each launch goes on until every cell is precise or has its most rounds
-    #[arg(long, value_name = "TIME|none", default_value = "120s")]
+    #[arg(long, value_name = "TIME|none", default_value = "120s", value_parser = budget)]
     pub(crate) budget: Budget,
     /// How many times to start the job. A violation has to show in every launch
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
@@ -86,9 +86,7 @@ pub(crate) struct Guidelines {
     #[command(flatten)]
     pub(crate) timing: Timing,
     #[command(flatten)]
-    pub(crate) launch: Launch,
-    #[command(flatten)]
-    pub(crate) simulate: Simulate,
+    pub(crate) system: System,
     #[command(flatten)]
     pub(crate) session: Session,
 }
@@ -97,43 +95,27 @@ pub(crate) struct Guidelines {
 fn mockup(text: &str) -> Result<Mockup, String> {
     let text = text.trim();
     let whole = if text.contains(':') { text.to_owned() } else { format!("mockup:{text}") };
-    whole.parse().map_err(|bad: collrules_record::mockup::BadMockup| bad.to_string())
+    whole.parse().map_err(|bad: BadMockup| bad.to_string())
 }
 
 impl Guidelines {
     /// What a new check shall do.
-    pub(crate) fn tuning(&self) -> Tuning {
-        let usual = grid::Grid::default();
-        Tuning {
-            grid: Grid {
-                collectives: self.ops.0.clone(),
-                ranks: self.np.clone(),
-                sizes: self.sizes.0.clone(),
-                segments: usual.segments,
-                fanouts: usual.fanouts,
-                requests: usual.requests,
-                max_memory: self.max_memory,
-                only: Vec::new(),
-                launch_per_candidate: false,
-                reference: false,
-                mockups: Some(Box::new(Mockups {
-                    only: self.only.clone(),
-                    pieces: self.pieces.clone(),
-                    max_extra_memory: self.max_extra_memory,
-                    remedies: !self.no_remedies,
-                })),
-            },
-            budget: self.budget.0,
-            launches: self.launches,
-            seed: self.seed,
-            keep_slow: false,
-            timing: self.timing.timed(),
-            criteria: Criteria { min_gain: self.tolerate, error_rate: self.error_rate, ..Criteria::default() },
-            policy: Policy { assumptions: self.assumptions(), ..Policy::default() },
-            refinement: Refinement { rounds: 0, width: 2.0, ranks: false },
-            validate: false,
-            system: self.launch.system(&self.simulate),
-        }
+    pub(crate) fn tuning(&self) -> Result<Tuning, Failure> {
+        let mut tuning: Tuning = options::read(["--refine=0", "--no-validate"]).map_err(Failure::usage)?;
+        tuning.grid.collectives.clone_from(&self.ops);
+        tuning.grid.ranks.clone_from(&self.np);
+        tuning.grid.sizes.clone_from(&self.sizes);
+        tuning.grid.max_memory = self.max_memory;
+        tuning.grid.mockups = Some(Box::new(Mockups {
+            only: self.only.clone(),
+            pieces: self.pieces.clone(),
+            max_extra_memory: self.max_extra_memory,
+            remedies: !self.no_remedies,
+        }));
+        (tuning.criteria.min_gain, tuning.criteria.error_rate) = (self.tolerate, self.error_rate);
+        tuning.policy.assumptions = self.assumptions();
+        let (budget, launches, seed) = (self.budget, self.launches, self.seed);
+        Ok(Tuning { budget, launches, seed, timing: self.timing, system: self.system.clone(), ..tuning })
     }
 
     fn assumptions(&self) -> Assumptions {

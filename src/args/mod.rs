@@ -5,42 +5,37 @@ pub(crate) mod doctor;
 mod generate;
 mod guidelines;
 mod import;
-mod options;
-mod policy;
-mod refine;
 mod report;
 mod session;
 mod study;
-mod timing;
 mod tree;
 mod validate;
 mod verify;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Parser, Subcommand, ValueEnum};
-use collrules_record::CandidateName;
-use collrules_record::Layout;
-use collrules_record::units::{Bytes, Ranks, Seconds};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, CommandFactory, Parser, Subcommand, ValueEnum};
+use collrules_record::Policy;
+use collrules_record::findings::Criteria;
+use collrules_record::options::{Grid, Tuning};
+use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::emit::TargetFormat;
 use collrules_rules::han::Level;
 use collrules_rules::{Behaviour, Collective, Distribution, Release};
-use collrules_runner::simulate::Simulation;
-use collrules_workflow::options::{Budget, Collectives, Communicators, MOST_LAUNCHES, Sizes, only, percent};
 
+use crate::failure::Failure;
 use crate::progress::Output;
 pub(crate) use bench::Bench;
 pub(crate) use generate::{Completions, Man};
 pub(crate) use guidelines::Guidelines;
 pub(crate) use import::{Import, Plausible, Time, Unit};
-pub(crate) use policy::PolicyArgs;
-pub(crate) use refine::RefineArgs;
 pub(crate) use report::{Report, ReportFormat};
 pub(crate) use session::Session;
 pub(crate) use study::StudyArgs;
-pub(crate) use timing::Timing;
 pub(crate) use tree::{Tree, TreeFormat};
-pub(crate) use validate::{Validate, Validation};
+pub(crate) use validate::Validate;
 pub(crate) use verify::Verify;
 
 /// The release that foreign timings are taken to come from where nobody says otherwise.
@@ -113,55 +108,11 @@ pub(crate) enum Command {
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Tune {
-    /// Collectives to tune, separated by commas, or all
-    #[arg(long, value_name = "LIST", default_value = "bcast,scatter,barrier")]
-    pub(crate) ops: Collectives,
-    /// Communicator sizes, separated by commas; FIRST:LAST for the powers of two between and both ends [default: powers
-    /// of two up to the slots at hand, and the slots]
-    #[arg(long, value_name = "SIZES")]
-    pub(crate) np: Option<Communicators>,
-    /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
-    #[arg(long, value_name = "SIZES", default_value = "1:1M")]
-    pub(crate) sizes: Sizes,
-    /// Segment sizes to try beside unsegmented, separated by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "8K,64K")]
-    pub(crate) segments: Vec<Bytes>,
-    /// Fan-outs to try where an algorithm has one, separated by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2,4")]
-    pub(crate) fanouts: Vec<u32>,
-    /// Bounds on requests to try where an algorithm has one and this Open MPI reads it from a file (4.1.8, 5.0.7, 6.0)
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2")]
-    pub(crate) requests: Vec<u32>,
-    /// Most memory for the buffers of one rank; larger calls are left out
-    #[arg(long, value_name = "SIZE", default_value = "512M")]
-    pub(crate) max_memory: Bytes,
-    /// Try these algorithms only, beside the builtin, and vary none of their parameters: COLLECTIVE:ALGORITHM by name or
-    /// number, or as a candidate such as bcast:tuned:2/4/0/0. Collectives that are not named keep all
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = only)]
-    pub(crate) only: Vec<(Collective, CandidateName)>,
-    /// Time Chan et al.'s algorithms for short and long vectors as well, chan:short and chan:long, where there are some and
-    /// none are named by --only. They show what coll/tuned leaves on the table; no rule can ask for them
-    #[arg(long)]
-    pub(crate) reference: bool,
-    /// Time every candidate to the end in every launch, however slow
-    #[arg(long)]
-    pub(crate) keep_slow: bool,
-    /// Start a job for each candidate, as people do without collrules. Allgatherv needs that and always gets it
-    #[arg(long)]
-    pub(crate) launch_per_candidate: bool,
-    /// Time for the whole command, starting jobs and proving the rules included; with `none`, each launch goes on until
-    /// every cell is precise or has its most rounds
-    #[arg(long, value_name = "TIME|none", default_value = "120s")]
-    pub(crate) budget: Budget,
-    /// How many times to start the job. What is chosen has to gain in every launch
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
-    pub(crate) launches: u32,
+    #[command(flatten)]
+    pub(crate) tuning: Tuning,
     /// Directory for the run, which must not hold one yet [default: collrules-run-DATE-TIME]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Seed of every random order
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
     /// Say what would be measured and how long it will take, and stop
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -172,93 +123,7 @@ pub(crate) struct Tune {
     #[arg(long, short, conflicts_with_all = ["verbose", "json", "dry_run"])]
     pub(crate) quiet: bool,
     #[command(flatten)]
-    pub(crate) criteria: CriteriaArgs,
-    #[command(flatten)]
-    pub(crate) policy: PolicyArgs,
-    #[command(flatten)]
-    pub(crate) refine: RefineArgs,
-    #[command(flatten)]
-    pub(crate) timing: Timing,
-    #[command(flatten)]
-    pub(crate) launch: Launch,
-    #[command(flatten)]
-    pub(crate) simulate: Simulate,
-    #[command(flatten)]
     pub(crate) session: Session,
-    #[command(flatten)]
-    pub(crate) validation: Validation,
-}
-
-#[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Decisions")]
-pub(crate) struct CriteriaArgs {
-    /// Gain, in percent, that a candidate must reach to replace the builtin
-    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
-    pub(crate) min_gain: f64,
-    /// Largest acceptable share of wrong replacements among all, in percent
-    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
-    pub(crate) error_rate: f64,
-    /// Gain, in percent, that is required where single values allow no test: of the value, and of its mean with those
-    /// of neighbouring communicator sizes
-    #[arg(long, value_name = "PERCENT", default_value = "15", value_parser = percent)]
-    pub(crate) untested_gain: f64,
-}
-
-#[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Launching")]
-pub(crate) struct Launch {
-    /// The mpirun of the Open MPI to tune [default: the first in PATH]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) mpirun: Option<PathBuf>,
-    /// More options for mpirun, in one argument, such as '--hostfile hosts --map-by node'
-    #[arg(long, value_name = "ARGS", default_value = "", allow_hyphen_values = true)]
-    pub(crate) mpirun_args: String,
-    /// Allow more ranks than slots; what is timed then includes the operating system's scheduler
-    #[arg(long)]
-    pub(crate) oversubscribe: bool,
-    /// How communicators take their ranks from those of the job: block (the first ones in mpirun's order), one-per-node,
-    /// or spread (the nodes in turn)
-    #[arg(long, value_name = "LAYOUT", default_value_t)]
-    pub(crate) layout: Layout,
-    /// On several hosts, measure with Open MPI's component han switched off for all collectives, and let the settings
-    /// say so; without this, it is measured beside the others
-    #[arg(long)]
-    pub(crate) disable_han: bool,
-    /// The collrules-worker program [default: the one beside collrules, or the first in PATH]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) worker: Option<PathBuf>,
-    /// End the job when it has said nothing for so long
-    #[arg(long, value_name = "TIME", default_value = "120s")]
-    pub(crate) hang_timeout: Seconds,
-}
-
-#[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Simulation")]
-pub(crate) struct Simulate {
-    /// Compute times from a cost model instead of measuring: no MPI needed
-    #[arg(long, value_name = "SCENARIO", num_args = 0..=1, default_missing_value = "stale", require_equals = true)]
-    pub(crate) simulate: Option<ScenarioArg>,
-    /// Slots of the simulated cluster
-    #[arg(long, value_name = "N", default_value = "8", requires = "simulate", value_parser = simulated_slots)]
-    pub(crate) simulated_slots: Ranks,
-    /// Release of the simulated Open MPI
-    #[arg(long, value_name = "RELEASE", default_value = "5.0", requires = "simulate")]
-    pub(crate) simulated_release: Release,
-}
-
-/// A simulated cluster.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ScenarioArg {
-    /// The builtin is out of date and can be beaten
-    Stale,
-    /// The builtin is the best everywhere
-    Perfect,
-    /// All candidates are alike; differences are noise
-    Noise,
-    /// As stale, but under a rules file some of what was measured turns out slower
-    Deceptive,
-    /// The builtin is the best but where bcast of long messages and allreduce of short ones are beaten by mock-ups
-    Planted,
 }
 
 #[derive(Debug, clap::Args)]
@@ -276,9 +141,9 @@ pub(crate) struct Analyze {
     #[command(flatten)]
     pub(crate) plausible: Plausible,
     #[command(flatten)]
-    pub(crate) criteria: CriteriaArgs,
+    pub(crate) criteria: Criteria,
     #[command(flatten)]
-    pub(crate) policy: PolicyArgs,
+    pub(crate) policy: Policy,
     /// Decide on these launches only, and compare what the choices are worth on --test-launches with what simple methods
     /// reach; nothing is written
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "test_launches", conflicts_with = "out")]
@@ -417,30 +282,62 @@ pub(crate) struct Diff {
 }
 
 impl Tune {
+    /// Refuses options that contradict each other.
+    pub(crate) fn consistent(&self) -> Result<(), Failure> {
+        let Grid { collectives, only, .. } = &self.tuning.grid;
+        match only.iter().find(|(collective, _)| !collectives.contains(collective)) {
+            Some((collective, _)) => Err(Failure::usage(format!(
+                "--only names an algorithm of {collective}, which is not tuned: add {collective} to --ops"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// What the session writes on the way.
     pub(crate) fn output(&self) -> Output {
         if self.quiet { Output::Quiet } else { Output::of(self.session.json) }
     }
 }
 
-/// Communicator sizes that were given; none where the default is meant.
-pub(crate) fn ranks(given: Option<&Communicators>) -> Vec<Ranks> {
-    given.map(|given| given.0.clone()).unwrap_or_default()
+/// What the user gives to a subcommand, without what is usual where nothing is said.
+pub(crate) struct Given {
+    command: clap::Command,
+    pub(crate) matches: ArgMatches,
 }
 
-fn simulated_slots(text: &str) -> Result<Ranks, String> {
-    let slots: Ranks = text.parse().map_err(|_| format!("`{text}` is not a number of slots"))?;
-    let most = Simulation::MOST_SLOTS;
-    if slots > most {
-        return Err(format!("a cluster of {slots} slots is more than can be simulated here; at most {most} can"));
+impl Given {
+    /// On the command line of this program.
+    pub(crate) fn here() -> Self {
+        Self::of(Args::command(), std::env::args_os()).unwrap_or_else(|error| error.exit())
     }
-    Ok(slots)
+
+    /// By these words.
+    pub(crate) fn of<W: Into<OsString> + Clone>(
+        mut program: clap::Command,
+        words: impl IntoIterator<Item = W>,
+    ) -> Result<Self, clap::Error> {
+        let mut all = program.try_get_matches_from_mut(words)?;
+        let (name, mut matches) = all.remove_subcommand().unwrap_or_default();
+        let ids: Vec<String> = matches.ids().map(|id| id.as_str().to_owned()).collect();
+        for id in &ids {
+            if matches.value_source(id) != Some(ValueSource::CommandLine) {
+                // What is there can be cleared.
+                let _ = matches.try_clear_id(id);
+            }
+        }
+        let command = program.find_subcommand(name).cloned().unwrap_or_default();
+        Ok(Self { command, matches })
+    }
+
+    /// The arguments that are given.
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = &Arg> {
+        let given = |argument: &&Arg| self.matches.contains_id(argument.get_id().as_str());
+        self.command.get_arguments().filter(given)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

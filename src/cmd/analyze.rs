@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
         if !args.train_launches.is_empty() {
             return replay::run(args, &source).map(|()| None);
         }
-        let decided = source.decide(args.criteria.criteria(), args.policy.policy())?;
+        let decided = source.decide(args.criteria, args.policy)?;
         let target = target(args, run)?;
         Ok(Some(publish::unproven(target, decided, source.manifest().cloned(), session)?))
     })?;

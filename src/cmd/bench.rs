@@ -5,10 +5,10 @@ use std::path::Path;
 
 use collrules_record::benchmark::{Benchmark, Length};
 use collrules_record::cell::type_size;
-use collrules_record::units::Bytes;
+use collrules_record::units::{Bytes, powers_of_two};
 use collrules_record::{Candidate, Component};
 use collrules_report::osu::{Look, Table};
-use collrules_runner::{Backend, RunnerError, grid};
+use collrules_runner::{Backend, RunnerError};
 use collrules_workflow::publish::Published;
 use collrules_workflow::start::{self, Started};
 use collrules_workflow::verify;
@@ -25,9 +25,9 @@ pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
     let rules = args.rules.as_deref().map(resolve).transpose()?;
     let (mut backend, rivals) = match args.candidate {
         // What programs get needs no looking into.
-        Candidate::Builtin => (start::launching(&args.launch.real(), &interrupt::flag())?, Vec::new()),
+        Candidate::Builtin => (start::launching(&args.system, &interrupt::flag())?, Vec::new()),
         _ => {
-            let Started { backend, survey, .. } = start::mpi(&args.launch.real(), &interrupt::flag())?;
+            let Started { backend, survey, .. } = start::mpi(&args.system, &interrupt::flag())?;
             let there = |component: &Component| survey.components.contains_key(component);
             (backend, Component::RIVALS.into_iter().filter(there).collect())
         }
@@ -67,7 +67,7 @@ fn benchmark(args: &Bench, without: Vec<Component>) -> Benchmark {
     let (first, last) = args.message_size;
     let sizes = if args.collective.has_sizes() {
         let least = Bytes(type_size(args.collective));
-        let mut sizes = grid::powers_of_two(first.unwrap_or(least).min(last), last);
+        let mut sizes = powers_of_two(first.unwrap_or(least).min(last), last);
         sizes.retain(|bytes| bytes.0 % least.0 == 0);
         sizes
     } else {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use collrules_record::options::Budget;
 use collrules_record::plan::{CellPlan, Shared};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Plan};
@@ -9,7 +10,6 @@ use collrules_report::terminal::aligned;
 use collrules_report::words::counted;
 use collrules_runner::forecast::{Forecast, forecast};
 use collrules_workflow::campaign::remarks_on;
-use collrules_workflow::options::Budget;
 use collrules_workflow::plan::PROOF_JOBS;
 use collrules_workflow::start::Started;
 
@@ -125,7 +125,7 @@ fn sentences(forecast: &Forecast, budget: Budget, others: f64) -> Vec<String> {
             counted(forecast.unknown, "cell"),
         ));
     }
-    if let Some(budget) = budget.0 {
+    if let Some(budget) = budget {
         let free = Seconds(forecast.unbounded.0 + others);
         lines.push(if free.0 > total.0 * 1.1 {
             format!(
@@ -147,11 +147,11 @@ mod tests {
     fn a_budget_that_binds_is_told_from_one_that_does_not() {
         let forecast =
             |unbounded| Forecast { measuring: Seconds(20.0), unbounded: Seconds(unbounded), timed: 4, unknown: 0 };
-        let budget = Budget(Some(Seconds(25.0)));
+        let budget = Some(Seconds(25.0));
         let text = sentences(&forecast(300.0), budget, 5.0).join(" ");
         assert!(text.contains("about 25s: a rough estimate from calls of the builtin in 4 cells"), "{text}");
         assert!(text.contains("--budget none it would take about 5.1m"), "{text}");
         assert!(sentences(&forecast(20.0), budget, 5.0)[1].contains("before the budget of 25s is spent"));
-        assert_eq!(sentences(&forecast(20.0), Budget(None), 5.0).len(), 1);
+        assert_eq!(sentences(&forecast(20.0), None, 5.0).len(), 1);
     }
 }

@@ -63,13 +63,13 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
 fn begin(args: &Guidelines) -> Result<Begin, Failure> {
     let Some(run) = &args.session.resume else {
         let default = || PathBuf::from(format!("collrules-guidelines-{}", manifest::stamp()));
-        return Ok(Begin::New { tuning: args.tuning(), out: args.out.clone().unwrap_or_else(default) });
+        return Ok(Begin::New { tuning: args.tuning()?, out: args.out.clone().unwrap_or_else(default) });
     };
     Ok(Begin::Resume { run: run.clone(), tuning: campaign::options_of(run)? })
 }
 
 fn foresee(args: &Guidelines) -> Result<(), Failure> {
-    let tuning = args.tuning();
+    let tuning = args.tuning()?;
     let mut started = start(&tuning.system, &interrupt::flag())?;
     let plan = plan(&tuning, &started.survey, started.startup)?;
     if args.session.json {

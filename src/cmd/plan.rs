@@ -15,16 +15,16 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
         return Err(Failure::usage("the plan of a run is in its manifest.json; --resume resumes it"));
     }
     args.consistent()?;
-    let tuning = args.tuning();
+    let tuning = &args.tuning;
     let mut started = start(&tuning.system, &interrupt::flag())?;
-    let plan = plan(&tuning, &started.survey, started.startup)?;
+    let plan = plan(tuning, &started.survey, started.startup)?;
     if args.session.json {
         return screen::print(&serde_json::to_string(&plan)?);
     }
-    let shares = Shares::of(&tuning, started.startup);
+    let shares = Shares::of(tuning, started.startup);
     let beyond = [
         ("Refinement between sizes of the grid", Seconds(shares.refinement)),
         ("Validation in fresh launches", Seconds(shares.validation)),
     ];
-    foresee::print(&mut started, &plan, args.budget, &beyond, args.verbose)
+    foresee::print(&mut started, &plan, tuning.budget, &beyond, args.verbose)
 }

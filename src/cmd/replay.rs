@@ -10,7 +10,7 @@ use crate::screen;
 
 /// Decides, looks, and prints a table, or JSON.
 pub(super) fn run(args: &Analyze, source: &Source) -> Result<(), Failure> {
-    let criteria = args.criteria.criteria();
+    let criteria = args.criteria;
     let criteria = collrules_record::findings::Criteria { clock_step: source.clock_step, ..criteria };
     let replay = replay(&source.observations, &args.train_launches, &args.test_launches, source.release, criteria)
         .map_err(WorkflowError::analysis(args.input.display()))?;

@@ -1,6 +1,6 @@
 //! `collrules study`: chosen algorithms compared on a grid.
 
-use collrules_workflow::study::{self, Options, README, STUDY, Studied, TIMES};
+use collrules_workflow::study::{self, README, STUDY, Studied, TIMES};
 
 use crate::args::StudyArgs;
 use crate::failure::Failure;
@@ -12,24 +12,14 @@ use crate::session;
 const FAILURES: u32 = 20;
 
 pub(crate) fn run(args: &StudyArgs) -> Result<(), Failure> {
-    let options = Options {
-        definition: args.definition.clone(),
-        out: args.out.clone(),
-        run: args.run.clone(),
-        note: args.note.clone(),
-        ranks: crate::args::ranks(args.np.as_ref()),
-        budget: args.budget,
-        launches: args.launches,
-        system: args.launch.system(&args.simulate),
-    };
     let Studied { paragraphs, figures } =
-        session::with(FAILURES, Output::Text, |session| study::study(&options, session))?;
+        session::with(FAILURES, Output::Text, |session| study::study(&args.studying, session))?;
     let mut lines = Vec::new();
     for paragraph in &paragraphs {
         lines.extend(screen::wrapped(&paragraph.replace('*', ""), "", ""));
         lines.push(String::new());
     }
-    lines.push(paint(Ink::Heading, &format!("Files in {}:", args.out.display())));
+    lines.push(paint(Ink::Heading, &format!("Files in {}:", args.studying.out.display())));
     let readme = if figures > 0 { "the study, with all tables and figures" } else { "the study, with all tables" };
     for (name, what) in [(README, readme), (TIMES, "every time"), (STUDY, "all of it for programs")] {
         lines.extend(screen::wrapped(what, &format!("  {name:<11}  "), &" ".repeat(15)));

@@ -1,21 +1,25 @@
 //! `collrules validate`: whether a rules file makes anything slower, in fresh launches without it and with it.
 
-use clap::parser::ValueSource;
-use clap::{Args as _, CommandFactory};
+use clap::Arg;
 use collrules_record::rundir;
 use collrules_workflow::validate;
 
-use crate::args::{Args, Launch, Simulate, Timing, Validate};
+use crate::args::{Given, Validate};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::Output;
 use crate::screen;
 use crate::session;
 
+/// The headings of options that a run has decided on.
+const HOW_TO_MEASURE: [&str; 3] = ["Launching", "Simulation", "Timing"];
+
 pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
     let opened = validate::open(&args.rules)?;
-    let mut options = args.options();
-    if !says_how_to_measure()
+    let mut options = args.validating.clone();
+    // A run is validated as it was measured, unless the user says anything about that.
+    let about = |argument: &Arg| argument.get_help_heading().is_some_and(|heading| HOW_TO_MEASURE.contains(&heading));
+    if !Given::here().arguments().any(about)
         && let Some((system, timing)) = validate::as_measured(&opened)?
     {
         (options.system, options.timing) = (system, timing);
@@ -29,16 +33,4 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
         screen::print(&format!("{text}\nAll numbers: {}", file.display()))?;
     }
     Ok(if validated.validation.loses() { Exit::Slower } else { Exit::Done })
-}
-
-/// Whether the user says anything about launching, simulation or timing; otherwise a run is validated as it was measured.
-fn says_how_to_measure() -> bool {
-    let matches = Args::command().get_matches();
-    let about = [Launch::augment_args, Simulate::augment_args, Timing::augment_args];
-    let names = about.iter().flat_map(|augment| {
-        let command = augment(clap::Command::new(""));
-        command.get_arguments().map(|argument| argument.get_id().to_string()).collect::<Vec<_>>()
-    });
-    let given = matches.subcommand().map(|(_, given)| given);
-    given.is_some_and(|given| names.into_iter().any(|name| given.value_source(&name) == Some(ValueSource::CommandLine)))
 }

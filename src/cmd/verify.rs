@@ -2,7 +2,7 @@
 
 use collrules_runner::messages::Messages;
 use collrules_workflow::WorkflowError;
-use collrules_workflow::verify::{self, Options, Verified};
+use collrules_workflow::verify::{self, Verified};
 use serde_json::json;
 
 use crate::args::Verify;
@@ -11,15 +11,7 @@ use crate::screen::{self, wrapped};
 use crate::session;
 
 pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
-    let options = Options {
-        rules: args.rules.clone(),
-        deployed: args.deployed,
-        ranks: crate::args::ranks(args.np.as_ref()),
-        sizes: args.sizes.0.clone(),
-        scratch: args.scratch.clone(),
-        system: args.launch.real(),
-    };
-    tell(&session::plain(|session| verify::verify(&options, session))?, args.json)
+    tell(&session::plain(|session| verify::verify(&args.verifying, session))?, args.json)
 }
 
 /// Prints it. What is not obeyed is a failure.

@@ -5,13 +5,14 @@ use serde::{Deserialize, Serialize};
 use crate::units::{Ranks, Seconds};
 
 /// How ranks are brought together before a timed call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
+#[value(rename_all = "lower")]
 pub enum SyncMethod {
-    /// A dissemination barrier; each rank times its own call.
+    /// A dissemination barrier; the time is that of the slowest rank
     #[default]
     Barrier,
-    /// All ranks start at an agreed time on a common clock; the time ends when the last rank is done.
+    /// A common start on a clock that all ranks share; the time ends when the last rank is done
     RoundTime,
 }
 

@@ -13,6 +13,7 @@ use crate::handover::Handover;
 use crate::placement::Placement;
 use crate::tree::Tree;
 use crate::units::{Bytes, Ranks, Seconds};
+use crate::values::percent;
 
 /// The version of `findings.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 2 };
@@ -80,18 +81,26 @@ impl Statistic {
 }
 
 /// What a candidate has to show to replace the builtin.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(next_help_heading = "Decisions")]
 pub struct Criteria {
-    /// The gain that must be reached, such as 0.03: the builtin takes at least 1.03 times as long.
+    /// Gain, in percent, that a candidate must reach to replace the builtin
+    // As a share, such as 0.03: the builtin takes at least 1.03 times as long.
+    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
     pub min_gain: f64,
-    /// The bound on the share of wrong replacements among all (false discovery rate).
+    /// Largest acceptable share of wrong replacements among all, in percent
+    // The bound on the false discovery rate, as a share.
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub error_rate: f64,
     /// Confidence of the intervals.
+    #[arg(skip = Self::default().level)]
     pub level: f64,
-    /// Where single values allow no test: the gain that is asked for instead, of the value and of its mean with those of
-    /// neighbouring communicator sizes.
+    /// Gain, in percent, that is required where single values allow no test: of the value, and of its mean with those
+    /// of neighbouring communicator sizes
+    #[arg(long, value_name = "PERCENT", default_value = "15", value_parser = percent)]
     pub untested_gain: f64,
     /// The smallest step of the clock; smaller differences between medians prove nothing. 0 where it is unknown.
+    #[arg(skip)]
     pub clock_step: Seconds,
 }
 

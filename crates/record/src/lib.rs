@@ -18,6 +18,7 @@
 //! | [`policy`] | how verdicts become rules |
 //! | [`sample`] | one timing, and its line in the samples file |
 //! | [`options`] | what a user asked a workflow to do |
+//! | [`values`] | values of options, as people write them |
 //! | [`manifest`] | where the numbers of a run come from |
 //! | [`proof`] | what was shown about the rules |
 //! | [`rundir`] | the run directory: created once, appended to, read back |
@@ -55,6 +56,7 @@ pub mod survey;
 pub mod tree;
 pub mod units;
 pub mod validation;
+pub mod values;
 
 pub use candidate::Candidate;
 pub use candidate_name::CandidateName;

@@ -1,8 +1,11 @@
 //! What a user asked a workflow to do. The manifest keeps it, so that a run can be resumed and validated as it was
 //! measured, whatever the command line is called by then.
+//!
+//! How each option is written on a command line stands beside it: what is said of a field is what `--help` prints.
 
 use std::path::PathBuf;
 
+use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +17,13 @@ use crate::placement::Layout;
 use crate::plan::DeployWay;
 use crate::policy::Policy;
 use crate::units::{Bytes, Ranks, Seconds};
+use crate::values::{MOST_LAUNCHES, budget, collectives, communicators, only, percent, ratio, simulated_slots, sizes};
+
+/// One argument that stands for several values; clap takes a `Vec` for an argument of its own each.
+pub type List<T> = Vec<T>;
+
+/// A time, or none where it may take what it needs; clap takes an `Option` for an argument that may be missing.
+pub type Budget = Option<Seconds>;
 
 /// The request behind a run directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,57 +36,84 @@ pub enum Request {
 }
 
 /// What `tune` and `measure` shall do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
 pub struct Tuning {
     /// What to measure.
+    #[command(flatten)]
     pub grid: Grid,
-    /// Time for all of it; none where it may take what it needs.
-    pub budget: Option<Seconds>,
-    /// How many times to start the job.
+    /// Time for the whole command, starting jobs and proving the rules included; with `none`, each launch goes on until
+    /// every cell is precise or has its most rounds
+    #[arg(long, value_name = "TIME|none", default_value = "120s", value_parser = budget)]
+    pub budget: Budget,
+    /// How many times to start the job. What is chosen has to gain in every launch
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
     pub launches: u32,
-    /// Seed of every random order.
+    /// Seed of every random order
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Time every candidate to the end, however slow.
+    /// Time every candidate to the end in every launch, however slow
+    #[arg(long)]
     pub keep_slow: bool,
     /// How calls are timed.
+    #[command(flatten)]
     pub timing: Timing,
     /// What a candidate has to show. The clock's step is that of the survey, whatever stands here.
+    #[command(flatten)]
     pub criteria: Criteria,
     /// How verdicts become rules.
+    #[command(flatten)]
     pub policy: Policy,
     /// What is measured between the sizes of the grid.
+    #[command(flatten)]
     pub refinement: Refinement,
-    /// Compare the rules with the builtin in fresh launches in the end.
+    /// Do not compare the rules with the builtin in fresh launches, which takes a quarter of the budget and gives back
+    /// what turns out slower
+    #[arg(long = "no-validate", action = ArgAction::SetFalse, help_heading = "Validation")]
     pub validate: bool,
     /// Where jobs run.
+    #[command(flatten)]
     pub system: System,
 }
 
 /// Which cells and candidates to measure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
 pub struct Grid {
-    /// The collectives.
-    pub collectives: Vec<Collective>,
-    /// Communicator sizes; where none are given, the powers of two up to the slots at hand, and the slots.
-    pub ranks: Vec<Ranks>,
-    /// Message sizes of collectives that have them.
-    pub sizes: Vec<Bytes>,
-    /// Segment sizes beside unsegmented.
+    /// Collectives to tune, separated by commas, or all
+    #[arg(long = "ops", value_name = "LIST", default_value = "bcast,scatter,barrier", value_parser = collectives)]
+    pub collectives: List<Collective>,
+    /// Communicator sizes, separated by commas; FIRST:LAST for the powers of two between and both ends [default: powers
+    /// of two up to the slots at hand, and the slots]
+    #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
+    pub ranks: List<Ranks>,
+    /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
+    #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = sizes)]
+    pub sizes: List<Bytes>,
+    /// Segment sizes to try beside unsegmented, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "8K,64K")]
     pub segments: Vec<Bytes>,
-    /// Fan-outs, for algorithms that use one.
+    /// Fan-outs to try where an algorithm has one, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2,4")]
     pub fanouts: Vec<u32>,
-    /// Bounds on requests beside none, for algorithms that use one.
+    /// Bounds on requests to try where an algorithm has one and this Open MPI reads it from a file (4.1.8, 5.0.7, 6.0)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2")]
     pub requests: Vec<u32>,
-    /// What the buffers of a rank may take.
+    /// Most memory for the buffers of one rank; larger calls are left out
+    #[arg(long, value_name = "SIZE", default_value = "512M")]
     pub max_memory: Bytes,
-    /// The only algorithms to try, for the collectives that are named here.
+    /// Try these algorithms only, beside the builtin, and vary none of their parameters: COLLECTIVE:ALGORITHM by name or
+    /// number, or as a candidate such as bcast:tuned:2/4/0/0. Collectives that are not named keep all
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = only)]
     pub only: Vec<(Collective, CandidateName)>,
-    /// Start a job for each candidate of every collective.
+    /// Start a job for each candidate, as people do without collrules. Allgatherv needs that and always gets it
+    #[arg(long)]
     pub launch_per_candidate: bool,
     /// Which mock-ups to time beside the builtin; none for tuning.
+    #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mockups: Option<Box<Mockups>>,
-    /// Measure the reference algorithms as well.
+    /// Time Chan et al.'s algorithms for short and long vectors as well, chan:short and chan:long, where there are some and
+    /// none are named by --only. They show what coll/tuned leaves on the table; no rule can ask for them
+    #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reference: bool,
 }
@@ -95,36 +132,50 @@ pub struct Mockups {
 }
 
 /// How calls are timed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Args)]
+#[command(next_help_heading = "Timing")]
 pub struct Timing {
-    /// How ranks are brought together before a timed call.
+    /// How ranks are brought together before a timed call
+    #[arg(long, value_name = "HOW", default_value = "barrier")]
     pub sync: SyncMethod,
-    /// How far the common clock may be off on a rank before it is set anew.
+    /// How far the common clock may be off on a rank before it is set again
+    #[arg(long, value_name = "TIME", default_value = "1us")]
     pub clock_bound: Seconds,
-    /// Take every rank's clock for one of its own.
+    /// Treat each rank's clock as separate, even on one host: shows how exact the common clock is
+    #[arg(long)]
     pub separate_clocks: bool,
 }
 
 /// What is measured between the sizes of the grid.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Args)]
+#[command(next_help_heading = "Refinement")]
 pub struct Refinement {
-    /// Rounds at most.
+    /// Rounds in which sizes are measured between those of the grid where the choice changes, as long as it is worth the
+    /// time; they share 15 % of the budget
+    #[arg(long = "refine", value_name = "ROUNDS", default_value_t = 2)]
     pub rounds: u32,
-    /// Narrow enough: upper over lower end of the sizes around a change.
+    /// Stop refining a change where the size above it is at most so many times the size below it
+    #[arg(long = "refine-width", value_name = "RATIO", default_value = "1.25", value_parser = ratio)]
     pub width: f64,
-    /// Measure communicator sizes between those of the grid as well.
+    /// Measure communicator sizes between those of the grid as well
+    #[arg(id = "refine_np", long = "refine-np")]
     pub ranks: bool,
 }
 
 /// Where jobs run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct System {
-    /// How communicators take their ranks from those of the job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
+#[command(next_help_heading = "Launching")]
+pub struct System<J: Args = Jobs> {
+    /// How communicators take their ranks from those of the job: block (the first ones in mpirun's order), one-per-node,
+    /// or spread (the nodes in turn)
+    #[arg(long, value_name = "LAYOUT", default_value_t)]
     pub layout: Layout,
-    /// More ranks than slots are meant.
+    /// Allow more ranks than slots; what is timed then includes the operating system's scheduler
+    #[arg(long)]
     pub oversubscribe: bool,
     /// What carries them out.
-    pub jobs: Jobs,
+    #[command(flatten)]
+    pub jobs: J,
 }
 
 /// What carries out jobs.
@@ -138,84 +189,227 @@ pub enum Jobs {
 }
 
 /// How MPI jobs are started.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
+#[command(next_help_heading = "Launching")]
 pub struct Launching {
-    /// The mpirun; where none is given, the first in PATH.
+    /// The mpirun of the Open MPI to tune [default: the first in PATH]
+    #[arg(long, value_name = "FILE")]
     pub mpirun: Option<PathBuf>,
-    /// More options of mpirun, as a shell would split them.
+    /// More options for mpirun, in one argument, such as '--hostfile hosts --map-by node'
+    #[arg(long = "mpirun-args", value_name = "ARGS", default_value = "", allow_hyphen_values = true)]
     pub arguments: String,
-    /// Measure on several hosts with Open MPI's component han switched off for all collectives.
+    /// On several hosts, measure with Open MPI's component han switched off for all collectives, and let the settings
+    /// say so; without this, it is measured beside the others
+    #[arg(long)]
     pub disable_han: bool,
-    /// The worker; where none is given, the one beside the program, or the first in PATH.
+    /// The collrules-worker program [default: the one beside collrules, or the first in PATH]
+    #[arg(long, value_name = "FILE")]
     pub worker: Option<PathBuf>,
-    /// How long a job may say nothing before it is ended.
+    /// End the job when it has said nothing for so long
+    #[arg(long, value_name = "TIME", default_value = "120s")]
     pub hang_timeout: Seconds,
 }
 
 /// A simulated cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Args)]
+#[command(next_help_heading = "Simulation")]
 pub struct Simulated {
-    /// Its cost model.
+    /// Compute times from a cost model instead of measuring: no MPI needed
+    #[arg(long = "simulate", value_name = "SCENARIO", num_args = 0..=1, default_missing_value = "stale", require_equals = true)]
     pub scenario: Scenario,
-    /// Its slots.
+    /// Slots of the simulated cluster
+    #[arg(long = "simulated-slots", value_name = "N", default_value = "8", requires = "scenario", value_parser = simulated_slots)]
     pub slots: Ranks,
-    /// Its Open MPI.
+    /// Release of the simulated Open MPI
+    #[arg(
+        id = "simulated_release",
+        long = "simulated-release",
+        value_name = "RELEASE",
+        default_value = "5.0",
+        requires = "scenario"
+    )]
     pub release: Release,
 }
 
 /// Which cluster is simulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Scenario {
-    /// The builtin always uses the binomial tree for bcast, and the first, linear algorithm elsewhere: it can be beaten
-    /// where other algorithms suit better.
+    /// The builtin is out of date and can be beaten
+    // It always uses the binomial tree for bcast, and the first, linear algorithm elsewhere.
     Stale,
-    /// The builtin is the best algorithm in every cell.
+    /// The builtin is the best everywhere
     Perfect,
-    /// All candidates of a cell take the same time: whatever differs is noise.
+    /// All candidates are alike; differences are noise
     Noise,
-    /// As `Stale`, but what was measured does not hold where it is used: under a rules file, bcast by anything but the
-    /// builtin is slower than the builtin for long messages.
+    /// As stale, but under a rules file some of what was measured turns out slower
+    // Bcast by anything but the builtin is, for long messages.
     Deceptive,
-    /// The builtin is 10 % faster than any algorithm and 20 % faster than any mock-up, but for long messages of bcast, where
-    /// `scatter+allgather` and an algorithm take two thirds of its time, and for short ones of allreduce, where
-    /// `reduce+bcast` takes half of its time, and no algorithm helps.
+    /// The builtin is the best but where bcast of long messages and allreduce of short ones are beaten by mock-ups
+    // It is 10 % faster than any algorithm and 20 % faster than any mock-up, but for long messages of bcast, where
+    // `scatter+allgather` and an algorithm take two thirds of its time, and for short ones of allreduce, where
+    // `reduce+bcast` takes half of its time, and no algorithm helps.
     Planted,
 }
 
 /// What `validate` shall do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
 pub struct Validating {
-    /// Collectives to compare; where none are named, those that the file has a say in.
-    pub collectives: Option<Vec<Collective>>,
-    /// Communicator sizes; where none are named, those of the run, or the powers of two up to the slots.
-    pub ranks: Vec<Ranks>,
-    /// Message sizes; where none are named, those of the run and between them, or those that the file suggests.
-    pub sizes: Option<Vec<Bytes>>,
-    /// Pairs of launches, one without and one with the file.
+    /// Collectives to compare, separated by commas, or all [default: those that the file has rules for]
+    #[arg(long = "ops", value_name = "LIST", value_parser = collectives)]
+    pub collectives: Option<List<Collective>>,
+    /// Communicator sizes, as for tune [default: those of the run; for other files the powers of two up to the slots at
+    /// hand, and the slots]
+    #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
+    pub ranks: List<Ranks>,
+    /// Message sizes [default: those of the run and sizes between them; for other files both ends and the middle of each
+    /// of its ranges]
+    #[arg(long, value_name = "SIZES", value_parser = sizes)]
+    pub sizes: Option<List<Bytes>>,
+    /// Pairs of launches, one without and one with the file; doubtful cells get up to 4 more
+    #[arg(long, value_name = "N", default_value_t = PAIRS, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_PAIRS)))]
     pub pairs: u32,
-    /// Time for one comparison; none where it may take what it needs.
-    pub budget: Option<Seconds>,
-    /// Differences that count as none, such as 0.03.
+    /// Time for a comparison; each repair is followed by another one. With `none`, each launch goes on until every cell
+    /// is precise or has its most rounds
+    #[arg(long, value_name = "TIME|none", default_value = "60s", value_parser = budget)]
+    pub budget: Budget,
+    /// Differences, in percent, that count as none
+    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
     pub min_difference: f64,
-    /// The bound on the share of wrong verdicts among those of faster and slower.
+    /// Largest acceptable share of wrong verdicts among those of faster and slower, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub error_rate: f64,
-    /// How the file is put in force.
+    /// How the file is put in force
+    #[arg(long, value_name = "HOW", default_value = "environment")]
     pub deploy: DeployWay,
-    /// Give back to the builtin what is slower.
+    /// Give back to the builtin what is slower, write the file anew, prove and compare it again, until nothing is slower
+    #[arg(long)]
     pub repair: bool,
-    /// Seed of every random order.
+    /// Seed of every random order
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// How calls are timed.
+    #[command(flatten)]
     pub timing: Timing,
     /// Where jobs run.
+    #[command(flatten)]
     pub system: System,
+}
+
+/// What `verify` shall look at.
+#[derive(Clone, Debug, Args)]
+pub struct Verifying {
+    /// The rules file; with --deployed, the one that is expected to be in force
+    #[arg(value_name = "FILE", required_unless_present = "deployed")]
+    pub rules: Option<PathBuf>,
+    /// Ask what Open MPI does with its settings as they are in this shell and its parameter files, instead of naming the
+    /// file to it
+    #[arg(long)]
+    pub deployed: bool,
+    /// Communicator sizes to call on, as for tune [default: powers of two up to the slots at hand, and the slots]
+    #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
+    pub ranks: List<Ranks>,
+    /// Message sizes to call with, beside both sides of every boundary
+    #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = sizes)]
+    pub sizes: List<Bytes>,
+    /// Directory for a copy of the file that exists while the command runs; all nodes have to see it
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub scratch: PathBuf,
+    /// Where jobs run.
+    #[command(flatten)]
+    pub system: System<Launching>,
+}
+
+/// What `study` shall do.
+#[derive(Clone, Debug, Args)]
+pub struct Studying {
+    /// The definition
+    #[arg(value_name = "FILE")]
+    pub definition: PathBuf,
+    /// Directory for README.md, the figures, times.csv and study.json, which must not hold any of them yet; what is measured
+    /// goes into its directory run
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Measure nothing: take what this run directory holds of what the definition asks for, which has to be all of it, but
+    /// for communicators of more ranks than there were slots
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<PathBuf>,
+    /// What the reader should know about the machine, in whole sentences
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
+    /// Communicator sizes, as for tune, instead of those of the definition; all of them are needed
+    #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
+    pub ranks: List<Ranks>,
+    /// Time for all of it, instead of that of the definition
+    #[arg(long, value_name = "TIME|none", value_parser = budget, conflicts_with = "run")]
+    pub budget: Option<Budget>,
+    /// How many times to start the job, instead of what the definition says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=MOST_LAUNCHES), conflicts_with = "run")]
+    pub launches: Option<u32>,
+    /// Where jobs run.
+    #[command(flatten)]
+    pub system: System,
+}
+
+/// Pairs of launches of a validation where nobody says otherwise.
+pub const PAIRS: u32 = 4;
+
+/// The most pairs of launches of a validation.
+pub const MOST_PAIRS: u32 = 1000;
+
+/// The options that these words of a command line stand for; what they leave open is as everywhere.
+pub fn read<O: Args>(words: impl IntoIterator<Item = impl AsRef<str>>) -> Result<O, String> {
+    read_by(command::<O>(), words)
+}
+
+/// The same by a command that may know more options.
+pub fn read_by<O: Args>(command: Command, words: impl IntoIterator<Item = impl AsRef<str>>) -> Result<O, String> {
+    let words = words.into_iter().map(|word| word.as_ref().to_owned());
+    let matches = command.try_get_matches_from(words).and_then(|matches| O::from_arg_matches(&matches));
+    matches.map_err(|error| {
+        let said = error.to_string();
+        let first = said.lines().next().unwrap_or_default();
+        first.strip_prefix("error: ").unwrap_or(first).to_owned()
+    })
+}
+
+/// A command that knows these options.
+pub fn command<O: Args>() -> Command {
+    O::augment_args(Command::new("options").no_binary_name(true).args_override_self(true))
 }
 
 impl System {
     /// Whether nothing real is measured.
     pub fn is_simulated(&self) -> bool {
         matches!(self.jobs, Jobs::Simulation(_))
+    }
+}
+
+/// One of the two, by what is said: nothing is simulated unless `--simulate` says so.
+impl FromArgMatches for Jobs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        if matches.contains_id("scenario") {
+            return Simulated::from_arg_matches(matches).map(Self::Simulation);
+        }
+        Launching::from_arg_matches(matches).map(Self::Mpi)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        match self {
+            Self::Mpi(launching) => launching.update_from_arg_matches(matches),
+            Self::Simulation(simulated) => simulated.update_from_arg_matches(matches),
+        }
+    }
+}
+
+impl Args for Jobs {
+    fn augment_args(command: Command) -> Command {
+        // As for an update, `--simulate` need not be said.
+        Simulated::augment_args_for_update(Launching::augment_args(command))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
     }
 }
 

@@ -53,13 +53,14 @@ pub struct Deployment {
 }
 
 /// How MCA settings reach Open MPI.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeployWay {
-    /// As variables in the environment of mpirun, which hands them on to all ranks: what `env.sh` does.
+    /// By variables in mpirun's environment, as env.sh sets them
     #[default]
     Environment,
-    /// As options of mpirun.
+    /// By options of mpirun
+    #[value(name = "mpirun")]
     CommandLine,
 }
 

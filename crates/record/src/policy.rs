@@ -1,20 +1,29 @@
 //! How verdicts become rules: how many, how safe, and what holds where nothing was measured.
 
+use clap::{ArgMatches, Command, FromArgMatches};
 use collrules_rules::hazard::Hazard;
 use collrules_rules::metric::{Metric, metric};
 use collrules_rules::{Collective, Release, names};
 use serde::{Deserialize, Serialize};
 
 use crate::units::Ranks;
+use crate::values::percent;
 
 /// How verdicts become rules.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(next_help_heading = "Rules")]
 pub struct Policy {
-    /// What sharing a rule may cost a measured cell: time over the time of its best permitted candidate, minus one.
+    /// What sharing a rule may cost a measured cell, in percent of the time of its best permitted candidate; the fewest
+    /// rules that keep to it are written
+    // As a share: the cell's time over the other, minus one.
+    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
     pub max_regret: f64,
-    /// What holds for communicator sizes between measured ones.
+    /// What holds on communicator sizes between measured ones: keep (the builtin), agree (what both neighbours choose,
+    /// where they agree), lower (what the next smaller one chooses)
+    #[arg(long, value_name = "HOW", default_value = "keep")]
     pub between: Between,
     /// What programs are taken to keep to.
+    #[command(flatten)]
     pub assumptions: Assumptions,
 }
 
@@ -53,6 +62,53 @@ pub struct Assumptions {
 impl Default for Assumptions {
     fn default() -> Self {
         Self { commutative_ops: false, consistent_arguments: false, uniform_datatypes: true }
+    }
+}
+
+/// How assumptions are said.
+#[derive(clap::Args)]
+struct Assumed {
+    /// What your programs guarantee beyond what MPI asks of them, separated by commas: commutative-ops (reduction
+    /// operations commute), consistent-arguments (all ranks pass the same counts and datatypes to scatter and gather)
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    assume: Vec<Assumption>,
+    /// standard, or strict: avoid as well what fails where ranks describe the same data by different datatypes
+    #[arg(long, value_name = "HOW", default_value = "standard")]
+    safety: Safety,
+}
+
+/// How careful the rules are.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Safety {
+    /// As safe as Open MPI's own decision
+    Standard,
+    /// Safer
+    Strict,
+}
+
+impl FromArgMatches for Assumptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut made = Self::default();
+        made.update_from_arg_matches(matches).map(|()| made)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        if let Some(safety) = matches.get_one::<Safety>("safety") {
+            self.uniform_datatypes = *safety == Safety::Standard;
+        }
+        let assumed = matches.get_many::<Assumption>("assume").unwrap_or_default();
+        *self = assumed.fold(*self, |made, assumption| made.with(*assumption));
+        Ok(())
+    }
+}
+
+impl clap::Args for Assumptions {
+    fn augment_args(command: Command) -> Command {
+        Assumed::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Assumed::augment_args_for_update(command)
     }
 }
 

@@ -6,6 +6,20 @@ use std::str::FromStr;
 pub use collrules_rules::units::{BadBytes, BadRanks, Bytes, Ranks};
 use serde::{Deserialize, Serialize};
 
+/// The largest message: element counts of MPI calls are C ints.
+pub const MAX_BYTES: Bytes = Bytes(i32::MAX as u64);
+
+/// Powers of two from `first` to `last`, and both ends.
+pub fn powers_of_two(first: Bytes, last: Bytes) -> Vec<Bytes> {
+    let mut sizes = vec![first];
+    let powers = (0..u64::BITS).map(|bit| 1u64 << bit).filter(|size| *size > first.0 && *size < last.0);
+    sizes.extend(powers.map(Bytes));
+    if last > first {
+        sizes.push(last);
+    }
+    sizes
+}
+
 /// A time in seconds; finite wherever it comes from text.
 ///
 /// Prints four significant digits in the unit that suits people (`12.34µs`), and reads `90`, `1.5s`, `20ms`, `3us`,

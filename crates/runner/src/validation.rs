@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use collrules_record::cell::type_size;
+use collrules_record::options::MOST_PAIRS;
 use collrules_record::plan::{CellPlan, Deployment, Schedule};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Survey};
@@ -27,9 +28,6 @@ const STARTING_SHARE: f64 = 0.5;
 
 /// Fewer pairs say nothing.
 const LEAST_PAIRS: u32 = 2;
-
-/// More pairs than anybody has the time for; all of them are planned at once, and held in memory.
-pub const MOST_PAIRS: u32 = 1000;
 
 /// Where a range of the file has no end, its calls are made up to this many times its beginning.
 const OPEN_END: u64 = 16;

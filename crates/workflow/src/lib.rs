@@ -5,7 +5,6 @@
 //! | module | job |
 //! |---|---|
 //! | [`session`] | what every workflow gets beside its options, and the events that it tells |
-//! | [`options`] | values as people write them |
 //! | [`start`] | a backend, and what it finds |
 //! | [`plan`] | options and survey to a plan, and the shares of the budget |
 //! | [`campaign`] | a run directory that is measured into: begun, resumed, plan after plan |
@@ -25,7 +24,6 @@ mod clock;
 mod error;
 pub mod guidelines;
 mod legacy;
-pub mod options;
 pub mod plan;
 pub mod prove;
 pub mod publish;

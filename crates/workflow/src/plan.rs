@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use collrules_record::CandidateName;
-use collrules_record::options::{self, Timing, Tuning};
+use collrules_record::options::{self, PAIRS, Timing, Tuning};
 use collrules_record::plan::Schedule;
 use collrules_record::units::Seconds;
 use collrules_record::{Plan, Survey};
@@ -27,9 +27,6 @@ const VALIDATION: f64 = 0.25;
 /// What the first comparison of a validation may take of its share; the rest is for proving and comparing what was
 /// repaired.
 const FIRST_COMPARISON: f64 = 0.6;
-
-/// Pairs of launches of a validation where nobody says otherwise.
-pub const PAIRS: u32 = 4;
 
 /// How the budget of a tuning is spent beside measuring the grid, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -125,7 +122,7 @@ fn grid(wanted: &options::Grid, tuning: &Tuning) -> Grid {
         memory: wanted.max_memory,
         launch_per_candidate: wanted.launch_per_candidate,
         mockups: wanted.mockups.as_deref().cloned(),
-        oversubscribe: oversubscribes(&tuning.system),
+        oversubscribe: oversubscribes(tuning.system.oversubscribe),
         layout: tuning.system.layout,
         reference: wanted.reference,
     }

@@ -35,8 +35,10 @@ pub struct Started<B = Box<dyn Backend>> {
 /// Starts what the options name, and surveys it.
 pub fn start(system: &System, stop: &Arc<AtomicBool>) -> Result<Started, RunnerError> {
     match &system.jobs {
-        Jobs::Mpi(_) => {
-            let Started { backend, survey, release, pins, startup } = mpi(system, stop)?;
+        Jobs::Mpi(launching) => {
+            let System { layout, oversubscribe, .. } = *system;
+            let system = System { layout, oversubscribe, jobs: launching.clone() };
+            let Started { backend, survey, release, pins, startup } = mpi(&system, stop)?;
             Ok(Started { backend: Box::new(backend), survey, release, pins, startup })
         }
         Jobs::Simulation(simulated) => {
@@ -52,8 +54,8 @@ pub fn start(system: &System, stop: &Arc<AtomicBool>) -> Result<Started, RunnerE
     }
 }
 
-/// A backend that launches jobs, with the survey of its system; a simulation launches none.
-pub fn mpi(system: &System, stop: &Arc<AtomicBool>) -> Result<Started<MpiBackend>, RunnerError> {
+/// A backend that launches jobs, with the survey of its system.
+pub fn mpi(system: &System<Launching>, stop: &Arc<AtomicBool>) -> Result<Started<MpiBackend>, RunnerError> {
     let begin = Instant::now();
     let launcher = launcher(system, stop)?;
     let mut pins = settings_in_force(&launcher);
@@ -61,8 +63,7 @@ pub fn mpi(system: &System, stop: &Arc<AtomicBool>) -> Result<Started<MpiBackend
     let survey = backend.survey()?;
     let release = known_release(&survey)?;
     let has_han = survey.components.get(&Component::HAN) >= survey.components.get(&Component::TUNED);
-    let disable_han = matches!(&system.jobs, Jobs::Mpi(Launching { disable_han: true, .. }));
-    if disable_han && has_han && survey.hosts.iter().any(|host| *host != survey.hosts[0]) {
+    if system.jobs.disable_han && has_han && survey.hosts.iter().any(|host| *host != survey.hosts[0]) {
         let off = Pins::from([("coll_han_priority".to_owned(), "0".to_owned())]);
         backend.pin(&off);
         pins.extend(off);
@@ -71,15 +72,13 @@ pub fn mpi(system: &System, stop: &Arc<AtomicBool>) -> Result<Started<MpiBackend
 }
 
 /// A backend that launches jobs, without looking at its system.
-pub fn launching(system: &System, stop: &Arc<AtomicBool>) -> Result<MpiBackend, RunnerError> {
+pub fn launching(system: &System<Launching>, stop: &Arc<AtomicBool>) -> Result<MpiBackend, RunnerError> {
     Ok(MpiBackend::new(launcher(system, stop)?).laid_out(system.layout))
 }
 
 /// How the options start jobs.
-pub fn launcher(system: &System, stop: &Arc<AtomicBool>) -> Result<Launcher, RunnerError> {
-    let Jobs::Mpi(launching) = &system.jobs else {
-        return Err(RunnerError::NoLauncher("a simulation".to_owned()));
-    };
+pub fn launcher(system: &System<Launching>, stop: &Arc<AtomicBool>) -> Result<Launcher, RunnerError> {
+    let launching = &system.jobs;
     Launcher::find(&Wishes {
         mpirun: launching.mpirun.clone(),
         worker: launching.worker.clone(),
@@ -91,10 +90,9 @@ pub fn launcher(system: &System, stop: &Arc<AtomicBool>) -> Result<Launcher, Run
 }
 
 /// Whether more ranks than slots are meant: said in the options, or to Open MPI itself.
-pub fn oversubscribes(system: &System) -> bool {
+pub fn oversubscribes(said: bool) -> bool {
     let set = |name: &str| env::var(name).unwrap_or_default().to_ascii_lowercase();
-    system.oversubscribe
-        || matches!(set("OMPI_MCA_rmaps_base_oversubscribe").as_str(), "1" | "true" | "yes")
+    said || matches!(set("OMPI_MCA_rmaps_base_oversubscribe").as_str(), "1" | "true" | "yes")
         || set("PRTE_MCA_rmaps_default_mapping_policy").contains(":oversubscribe")
         || set("OMPI_MCA_rmaps_base_mapping_policy").contains(":oversubscribe")
 }

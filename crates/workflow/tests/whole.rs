@@ -6,15 +6,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use collrules_record::findings::Criteria;
-use collrules_record::options::{
-    Grid, Jobs, Refinement, Request, Scenario, Simulated, System, Timing, Tuning, Validating,
-};
-use collrules_record::plan::DeployWay;
+use collrules_record::options::{self, Request, System, Tuning, Validating};
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::units::{Bytes, Ranks, Seconds};
-use collrules_record::{Layout, Plan, Policy, Survey};
-use collrules_rules::{Collective, Release};
+use collrules_record::units::{Bytes, Ranks};
+use collrules_record::{Plan, Survey};
 use collrules_runner::launch::LaunchPlan;
 use collrules_runner::wire::{Call, CallEnd, Event as Reported};
 use collrules_runner::{Backend, RunnerError};
@@ -121,51 +116,20 @@ impl Stage {
     }
 }
 
-fn timing() -> Timing {
-    Timing { sync: Default::default(), clock_bound: Seconds(1e-6), separate_clocks: false }
+fn tuning(scenario: &str) -> Tuning {
+    let words =
+        "--ops bcast --np 8 --sizes 8,8192,1M --segments 8K --fanouts 4 --budget none --refine 1 --refine-width 2";
+    options::read(words.split(' ').chain([format!("--simulate={scenario}").as_str()])).expect("reads")
 }
 
-fn system(scenario: Scenario) -> System {
-    let simulated = Simulated { scenario, slots: Ranks(8), release: Release::V5_0 };
-    System { layout: Layout::default(), oversubscribe: false, jobs: Jobs::Simulation(simulated) }
-}
-
-fn tuning(scenario: Scenario) -> Tuning {
-    Tuning {
-        grid: Grid {
-            collectives: vec![Collective::Bcast],
-            ranks: vec![Ranks(8)],
-            sizes: vec![Bytes(8), Bytes(8192), Bytes(1 << 20)],
-            segments: vec![Bytes(8192)],
-            fanouts: vec![4],
-            requests: Vec::new(),
-            max_memory: Bytes(512 << 20),
-            only: Vec::new(),
-            launch_per_candidate: false,
-            mockups: None,
-            reference: false,
-        },
-        budget: None,
-        launches: 3,
-        seed: 1,
-        keep_slow: false,
-        timing: timing(),
-        criteria: Criteria::default(),
-        policy: Policy::default(),
-        refinement: Refinement { rounds: 1, width: 2.0, ranks: false },
-        validate: true,
-        system: system(scenario),
-    }
-}
-
-fn begin(stage: &Stage, scenario: Scenario) -> Begin {
+fn begin(stage: &Stage, scenario: &str) -> Begin {
     Begin::New { tuning: tuning(scenario), out: stage.run() }
 }
 
 #[test]
 fn tuning_leaves_proven_and_compared_rules_and_its_options() {
     let mut stage = Stage::new();
-    let begin = begin(&stage, Scenario::Stale);
+    let begin = begin(&stage, "stale");
     let published = stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
     assert!(!published.findings.table.is_empty(), "an outdated builtin can be beaten");
     assert!(published.validation.as_ref().is_some_and(|validation| !validation.loses()));
@@ -176,13 +140,13 @@ fn tuning_leaves_proven_and_compared_rules_and_its_options() {
     assert!(!published.run.file(rundir::UNPROVEN).exists());
     let run = RunDir::open(stage.run()).expect("a run");
     let request = run.manifest().expect("a manifest").request;
-    assert_eq!(request, Some(Request::Tune(Box::new(tuning(Scenario::Stale)))));
+    assert_eq!(request, Some(Request::Tune(Box::new(tuning("stale")))));
 }
 
 #[test]
 fn a_perfect_builtin_keeps_its_calls() {
     let mut stage = Stage::new();
-    let begin = begin(&stage, Scenario::Perfect);
+    let begin = begin(&stage, "perfect");
     let published = stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
     assert!(published.findings.table.is_empty());
     assert!(published.validation.is_none(), "there is nothing to compare");
@@ -192,7 +156,7 @@ fn a_perfect_builtin_keeps_its_calls() {
 #[test]
 fn rules_that_do_not_hold_in_fresh_launches_are_given_back() {
     let mut stage = Stage::new();
-    let begin = begin(&stage, Scenario::Deceptive);
+    let begin = begin(&stage, "deceptive");
     let published = stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
     let validation = published.validation.expect("was compared");
     assert!(!validation.given_back.is_empty() && !validation.loses());
@@ -206,10 +170,10 @@ fn rules_that_do_not_hold_in_fresh_launches_are_given_back() {
 #[test]
 fn jobs_that_die_cost_no_result() {
     let mut healthy = Stage::new();
-    let first = begin(&healthy, Scenario::Stale);
+    let first = begin(&healthy, "stale");
     let expected = healthy.play(0, 20, |session| tune::tune(&first, session)).expect("tunes");
     let mut stage = Stage::new();
-    let begin = begin(&stage, Scenario::Stale);
+    let begin = begin(&stage, "stale");
     let published = stage.play(4, 20, |session| tune::tune(&begin, session)).expect("tunes all the same");
     assert_eq!(published.findings.table.collectives().count(), expected.findings.table.collectives().count());
     let cells = |published: &collrules_workflow::publish::Published| published.findings.cells.len();
@@ -219,12 +183,12 @@ fn jobs_that_die_cost_no_result() {
 #[test]
 fn a_run_that_was_given_up_is_resumed_with_its_own_options() {
     let mut stage = Stage::new();
-    let begin = begin(&stage, Scenario::Stale);
+    let begin = begin(&stage, "stale");
     let error = stage.play(u32::MAX, 0, |session| tune::tune(&begin, session)).map(drop).expect_err("is given up");
     let WorkflowError::Incomplete { samples, .. } = error else { panic!("{error}") };
     assert!(samples > 0, "what was measured is kept");
     let resumed = options_of(&stage.run()).expect("options");
-    assert_eq!(resumed, tuning(Scenario::Stale));
+    assert_eq!(resumed, tuning("stale"));
     let resume = Begin::Resume { run: stage.run(), tuning: resumed };
     let published = stage.play(0, 20, |session| tune::tune(&resume, session)).expect("is resumed");
     assert!(!published.findings.table.is_empty());
@@ -234,43 +198,36 @@ fn a_run_that_was_given_up_is_resumed_with_its_own_options() {
     );
 }
 
-fn validating(repair: bool) -> Validating {
-    Validating {
-        collectives: None,
-        ranks: Vec::new(),
-        sizes: None,
-        pairs: 4,
-        budget: None,
-        min_difference: 0.03,
-        error_rate: 0.05,
-        deploy: DeployWay::Environment,
-        repair,
-        seed: 1,
-        timing: timing(),
-        system: system(Scenario::Deceptive),
-    }
+fn validating(scenario: &str) -> Validating {
+    options::read(["--budget=none", "--repair", &format!("--simulate={scenario}")]).expect("reads")
 }
 
 #[test]
 fn a_comparison_that_was_given_up_is_resumed_and_repairs_a_run() {
     let mut stage = Stage::new();
-    let begin = Begin::New { tuning: Tuning { validate: false, ..tuning(Scenario::Deceptive) }, out: stage.run() };
+    let begin = Begin::New { tuning: Tuning { validate: false, ..tuning("deceptive") }, out: stage.run() };
     stage.play(0, 20, |session| tune::tune(&begin, session)).expect("tunes");
     let opened = || validate::open(&stage.run()).expect("a run");
     let first = opened();
     let (second, third) = (opened(), opened());
-    assert_eq!(validate::as_measured(&first).expect("reads"), Some((system(Scenario::Deceptive), timing())));
+    assert_eq!(
+        validate::as_measured(&first).expect("reads"),
+        Some((tuning("deceptive").system, tuning("deceptive").timing))
+    );
     let interrupted = stage
-        .play(u32::MAX, 0, |session| validate::validate(first, &validating(true), None, session))
+        .play(u32::MAX, 0, |session| validate::validate(first, &validating("deceptive"), None, session))
         .map(drop)
         .expect_err("is given up");
     assert!(matches!(interrupted, WorkflowError::Unvalidated { .. }), "{interrupted}");
-    let validated =
-        stage.play(0, 20, |session| validate::validate(second, &validating(true), None, session)).expect("is resumed");
+    let validated = stage
+        .play(0, 20, |session| validate::validate(second, &validating("deceptive"), None, session))
+        .expect("is resumed");
     assert!(stage.notes.iter().any(|note| note.starts_with("resuming the comparison")), "{:?}", stage.notes);
     assert!(!validated.validation.given_back.is_empty() && !validated.validation.loses());
     // The file is another one by now than the one that was opened first.
-    let again = stage.play(0, 20, |session| validate::validate(third, &validating(false), None, session));
+    let again = stage.play(0, 20, |session| {
+        validate::validate(third, &Validating { repair: false, ..validating("deceptive") }, None, session)
+    });
     assert!(again.is_ok_and(|again| !again.validation.loses()));
 }
 
@@ -280,12 +237,7 @@ fn a_foreign_file_that_is_slower_is_told_and_rewritten() {
     let file = stage.directory.path().join("site.conf");
     std::fs::write(&file, "1\n7\n1\n2\n1\n0 1 0 0\n").expect("written");
     let out = stage.directory.path().join("out");
-    let options = Validating {
-        ranks: vec![Ranks(8)],
-        sizes: Some(vec![Bytes(1 << 20)]),
-        system: system(Scenario::Perfect),
-        ..validating(true)
-    };
+    let options = Validating { ranks: vec![Ranks(8)], sizes: Some(vec![Bytes(1 << 20)]), ..validating("perfect") };
     let opened = validate::open(&file).expect("opens");
     assert_eq!(validate::as_measured(&opened).expect("reads"), None);
     let validated =

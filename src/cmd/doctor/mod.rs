@@ -38,7 +38,7 @@ fn examine(args: &Doctor) -> Vec<Finding> {
     let mut findings = vec![local::user()];
     findings.extend(local::allocation());
     findings.push(local::load());
-    let launcher = match start::launcher(&args.launch.real(), &interrupt::flag()) {
+    let launcher = match start::launcher(&args.system, &interrupt::flag()) {
         Ok(launcher) => launcher,
         Err(error) => {
             findings.push(Finding::problem("launcher", error.to_string()));
@@ -48,7 +48,7 @@ fn examine(args: &Doctor) -> Vec<Finding> {
     findings.push(Finding::ok("launcher", format!("Open MPI {}: {}", launcher.version(), launcher.mpirun().display())));
     findings.push(Finding::ok("worker", launcher.worker().display().to_string()));
     findings.extend(local::settings(launcher.mpirun()));
-    let mut backend = MpiBackend::new(launcher).laid_out(args.launch.layout);
+    let mut backend = MpiBackend::new(launcher).laid_out(args.system.layout);
     let survey = match backend.survey() {
         Ok(survey) => survey,
         Err(error) => {
@@ -69,14 +69,14 @@ fn examine(args: &Doctor) -> Vec<Finding> {
 
 /// Which component serves the collectives on all slots.
 fn serve(args: &Doctor, backend: &mut MpiBackend, survey: &Survey, release: Release) -> Vec<Finding> {
-    let ranks = args.launch.layout.most(&survey.hosts);
+    let ranks = args.system.layout.most(&survey.hosts);
     if ranks.0 < 2 {
         return Vec::new();
     }
-    let nodes = args.launch.layout.nodes(&survey.hosts, ranks);
+    let nodes = args.system.layout.nodes(&survey.hosts, ranks);
     let (place, several) = (nodes.to_string(), nodes.are_several());
     let placement =
-        Placement { layout: args.launch.layout, nodes: BTreeMap::from([(ranks, nodes)]), ..Placement::default() };
+        Placement { layout: args.system.layout, nodes: BTreeMap::from([(ranks, nodes)]), ..Placement::default() };
     let bytes = |collective: Collective| Bytes(if collective.has_sizes() { 1024 } else { 0 });
     let cells: Vec<Cell> = MEASURABLE
         .iter()

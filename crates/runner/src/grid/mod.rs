@@ -16,14 +16,14 @@ use collrules_guidelines::{Selected, Wishes, select};
 use collrules_record::CandidateName;
 use collrules_record::options::Mockups;
 use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
-use collrules_record::units::{Bytes, Ranks};
+use collrules_record::units::{Bytes, Ranks, powers_of_two};
 use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Survey};
 use collrules_reference::Reference;
 use collrules_rules::registry;
 use collrules_rules::{Behaviour, Choice, Collective, Release};
 
 use crate::error::RunnerError;
-pub use sizes::{DEFAULT_MEMORY, MAX_BYTES, communicator_sizes, obstacle, powers_of_two};
+pub use sizes::{DEFAULT_MEMORY, communicator_sizes, obstacle};
 
 /// The collectives that the worker can call: all that `coll/tuned` has algorithms for.
 pub const MEASURABLE: [Collective; 14] = Collective::ALL;

@@ -2,27 +2,13 @@
 
 use collrules_record::Cell;
 use collrules_record::cell::type_size;
-use collrules_record::units::{Bytes, Ranks};
+use collrules_record::units::{Bytes, MAX_BYTES, Ranks};
 use collrules_rules::Collective;
 
 use crate::error::RunnerError;
 
-/// The largest message: element counts of MPI calls are C ints.
-pub const MAX_BYTES: Bytes = Bytes(i32::MAX as u64);
-
 /// What the buffers of one rank may take unless the user says otherwise; OSU's benchmarks have the same bound.
 pub const DEFAULT_MEMORY: Bytes = Bytes(512 << 20);
-
-/// Powers of two from `first` to `last`, and both ends.
-pub fn powers_of_two(first: Bytes, last: Bytes) -> Vec<Bytes> {
-    let mut sizes = vec![first];
-    let powers = (0..u64::BITS).map(|bit| 1u64 << bit).filter(|size| *size > first.0 && *size < last.0);
-    sizes.extend(powers.map(Bytes));
-    if last > first {
-        sizes.push(last);
-    }
-    sizes
-}
 
 /// The communicator sizes to use: those that are wanted, or else the powers of two up to the slots at hand, and the
 /// slots themselves.

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use collrules_record::cell::type_size;
 use collrules_record::plan::Deployment;
-use collrules_record::units::{Ranks, Seconds};
+use collrules_record::units::Seconds;
 use collrules_record::{Candidate, Cell, Plan, Survey};
 use collrules_rules::effective::{EffectiveAlgorithm, effective};
 use collrules_rules::{Behaviour, Collective, Distribution, Release, Version, load, registry};
@@ -42,9 +42,6 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// The most slots that a simulated cluster may have: each is a host with a name in the survey.
-    pub const MOST_SLOTS: Ranks = Ranks(1 << 20);
-
     /// A cluster with so many slots, one per host.
     pub fn new(scenario: Scenario, release: Release, slots: u32) -> Self {
         Self { model: Model::new(scenario), release, slots }

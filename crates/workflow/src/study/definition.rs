@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
 
+use collrules_record::options::Budget;
 use collrules_record::units::{Bytes, Ranks};
+use collrules_record::values::{self, MOST_LAUNCHES};
 use collrules_record::{Candidate, CandidateName};
 use collrules_rules::{Collective, Release};
 use collrules_runner::grid::named_candidates;
 use serde::Deserialize;
 
 use crate::error::WorkflowError;
-use crate::options::{Budget, MOST_LAUNCHES, Sizes};
 
 /// The file, as it stands.
 #[derive(Debug, Deserialize)]
@@ -47,7 +48,7 @@ pub(super) struct Definition {
     pub(super) title: String,
     pub(super) question: String,
     pub(super) ranks: Vec<Ranks>,
-    pub(super) sizes: Sizes,
+    pub(super) sizes: Vec<Bytes>,
     pub(super) launches: u32,
     pub(super) budget: Budget,
     /// As people name them.
@@ -135,9 +136,9 @@ fn parse(text: &str) -> Result<Definition, String> {
         title: written.title,
         question: written.question,
         ranks: ranks(&written.np, "np")?,
-        sizes: parsed(written.sizes.as_deref().unwrap_or("1:1M"), "sizes")?,
+        sizes: values::sizes(written.sizes.as_deref().unwrap_or("1:1M")).map_err(|why| format!("sizes: {why}"))?,
         launches,
-        budget: parsed(written.budget.as_deref().unwrap_or("10m"), "budget")?,
+        budget: values::budget(written.budget.as_deref().unwrap_or("10m")).map_err(|why| format!("budget: {why}"))?,
         algorithms,
         over_ranks: figures.over_ranks.iter().map(|size| parsed(size, "over_ranks")).collect::<Result<_, _>>()?,
         over_sizes: ranks(&figures.over_sizes, "over_sizes")?,
@@ -162,7 +163,7 @@ mod tests {
     fn what_is_not_said_has_a_usual_value() {
         let read = parse(SMALL).expect("reads");
         assert_eq!(read.ranks, [Ranks(2), Ranks(8)]);
-        assert_eq!((read.sizes.0.len(), read.launches, read.algorithms[&Collective::Bcast].len()), (21, 6, 2));
+        assert_eq!((read.sizes.len(), read.launches, read.algorithms[&Collective::Bcast].len()), (21, 6, 2));
     }
 
     #[test]

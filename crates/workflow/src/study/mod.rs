@@ -10,26 +10,25 @@ mod definition;
 mod scope;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use collrules_record::CandidateName;
 use collrules_record::findings::Criteria;
-use collrules_record::options::{Grid, Refinement, System, Timing, Tuning};
+use collrules_record::options::{self, Studying, Tuning};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::study::Study;
-use collrules_record::units::{Bytes, Ranks, Seconds};
-use collrules_record::{Candidate, Manifest, Policy};
+use collrules_record::units::Ranks;
+use collrules_record::{Candidate, Manifest};
 use collrules_report::study::{self, About};
 use collrules_rules::{Collective, deploy};
 use collrules_runner::RunnerError;
-use collrules_runner::grid::{DEFAULT_MEMORY, known_release};
+use collrules_runner::grid::known_release;
 use collrules_tuner::Observations;
 
 use self::definition::Definition;
 use self::scope::Scope;
 use crate::campaign::{Begin, measure};
 use crate::error::WorkflowError;
-use crate::options::Budget;
 use crate::session::Session;
 use crate::start::oversubscribes;
 
@@ -43,27 +42,6 @@ pub const STUDY: &str = "study.json";
 /// The directory of the measurements.
 const RUN: &str = "run";
 
-/// What to study.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The definition.
-    pub definition: PathBuf,
-    /// The directory for the study.
-    pub out: PathBuf,
-    /// A run to take instead of measuring.
-    pub run: Option<PathBuf>,
-    /// What the reader should know about the machine.
-    pub note: Option<String>,
-    /// Communicator sizes, instead of those of the definition.
-    pub ranks: Vec<Ranks>,
-    /// Time for all of it, instead of that of the definition.
-    pub budget: Option<Budget>,
-    /// How many times to start the job, instead of what the definition says.
-    pub launches: Option<u32>,
-    /// Where jobs run.
-    pub system: System,
-}
-
 /// What a study says in short.
 pub struct Studied {
     /// The conclusion, and what is not drawn.
@@ -73,7 +51,7 @@ pub struct Studied {
 }
 
 /// Measures what a definition asks for, or takes it from a run, and writes the study.
-pub fn study(options: &Options, session: &mut Session<'_>) -> Result<Studied, WorkflowError> {
+pub fn study(options: &Studying, session: &mut Session<'_>) -> Result<Studied, WorkflowError> {
     let definition = definition::read(&options.definition)?;
     refuse_occupied(&options.out, &definition)?;
     let (run, manifest) = match &options.run {
@@ -148,7 +126,7 @@ fn refuse_occupied(out: &Path, definition: &Definition) -> Result<(), WorkflowEr
 
 /// Measures what is defined, as far as there are slots for it.
 fn measured(
-    options: &Options,
+    options: &Studying,
     definition: &Definition,
     session: &mut Session<'_>,
 ) -> Result<(RunDir, Manifest), WorkflowError> {
@@ -157,7 +135,7 @@ fn measured(
     let survey = session.start(&options.system)?.survey;
     // Before anything is measured: what is wrong with the definition is said with its name.
     definition.candidates(&options.definition, known_release(&survey)?)?;
-    if !oversubscribes(&options.system) {
+    if !oversubscribes(options.system.oversubscribe) {
         let slots = survey.slots();
         ranks.retain(|ranks| *ranks <= slots);
         let beyond = wanted.iter().filter(|ranks| **ranks > slots).min();
@@ -169,43 +147,28 @@ fn measured(
                 .say(&format!("communicators of more than {slots} ranks are left out, since there are {slots} slots"));
         }
     }
-    let begin = Begin::New { tuning: tuning(options, definition, ranks), out: options.out.join(RUN) };
+    let begin = Begin::New { tuning: tuning(options, definition, ranks)?, out: options.out.join(RUN) };
     let measured = measure(&begin, session)?;
     Ok((measured.run().clone(), measured.manifest))
 }
 
 /// What is measured for a study.
-fn tuning(options: &Options, definition: &Definition, ranks: Vec<Ranks>) -> Tuning {
+fn tuning(options: &Studying, definition: &Definition, ranks: Vec<Ranks>) -> Result<Tuning, WorkflowError> {
     let named = |(collective, names): (&Collective, &Vec<String>)| {
         let collective = *collective;
         names.iter().map(move |name| (collective, CandidateName::read(name))).collect::<Vec<_>>()
     };
-    Tuning {
-        grid: Grid {
-            collectives: definition.algorithms.keys().copied().collect(),
-            ranks,
-            sizes: definition.sizes.0.clone(),
-            segments: vec![Bytes(8 << 10), Bytes(64 << 10)],
-            fanouts: vec![2, 4],
-            requests: vec![2],
-            max_memory: DEFAULT_MEMORY,
-            only: definition.algorithms.iter().flat_map(named).collect(),
-            launch_per_candidate: false,
-            mockups: None,
-            reference: false,
-        },
-        budget: options.budget.unwrap_or(definition.budget).0,
-        launches: options.launches.unwrap_or(definition.launches),
-        seed: 1,
-        keep_slow: true,
-        timing: Timing { sync: Default::default(), clock_bound: Seconds(1e-6), separate_clocks: false },
-        criteria: Criteria::default(),
-        policy: Policy::default(),
-        // Neither is for a study: what it compares is chosen.
-        refinement: Refinement { rounds: 0, width: 1.25, ranks: false },
-        validate: false,
-        system: options.system.clone(),
-    }
+    // It compares what is chosen: nothing is refined, validated, or given up for being slow.
+    let mut tuning: Tuning =
+        options::read(["--keep-slow", "--refine=0", "--no-validate"]).map_err(WorkflowError::Usage)?;
+    tuning.grid.collectives = definition.algorithms.keys().copied().collect();
+    tuning.grid.ranks = ranks;
+    tuning.grid.sizes.clone_from(&definition.sizes);
+    tuning.grid.only = definition.algorithms.iter().flat_map(named).collect();
+    tuning.budget = options.budget.unwrap_or(definition.budget);
+    tuning.launches = options.launches.unwrap_or(definition.launches);
+    tuning.system.clone_from(&options.system);
+    Ok(tuning)
 }
 
 /// A command line, as it can be typed again.
@@ -215,7 +178,7 @@ fn typed(command: &[String]) -> String {
 }
 
 fn about<'a>(
-    options: &Options,
+    options: &Studying,
     definition: &Definition,
     manifest: &'a Manifest,
     scope: &Scope,
@@ -243,7 +206,7 @@ fn about<'a>(
 
 /// What the reader should know beside the numbers: the user's note, and what is missing.
 fn remarks(
-    options: &Options,
+    options: &Studying,
     definition: &Definition,
     manifest: &Manifest,
     scope: &Scope,

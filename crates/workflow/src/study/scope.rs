@@ -37,7 +37,7 @@ impl Scope {
         let ranks: Vec<Ranks> = named.iter().copied().filter(possible).collect();
         Ok(Self {
             ranks: if ranks.is_empty() { named.to_vec() } else { ranks },
-            sizes: definition.sizes.0.clone(),
+            sizes: definition.sizes.clone(),
             candidates: definition.candidates(path, release)?,
             release,
         })

@@ -16,7 +16,7 @@ mod subject;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use collrules_record::options::{System, Timing, Tuning, Validating};
+use collrules_record::options::{PAIRS, System, Timing, Tuning, Validating};
 use collrules_record::plan::{DeployWay, Schedule};
 use collrules_record::rundir::RunDir;
 use collrules_record::validation::Criteria;
@@ -26,8 +26,7 @@ use collrules_runner::validation::{FURTHER_LOOKS, Spending, spending};
 
 use crate::campaign::Measured;
 use crate::error::WorkflowError;
-use crate::options::Budget;
-use crate::plan::{PAIRS, first_comparison, of_first_comparison, timed, validation_share};
+use crate::plan::{first_comparison, of_first_comparison, timed, validation_share};
 use crate::publish::Published;
 use crate::resume;
 use crate::session::{Event, Session};
@@ -79,10 +78,10 @@ pub fn validate(
     subject.refuse_if_in_force(&started.survey, session)?;
     started.backend.use_scratch(home.path());
     let spending = spending(options.budget, startup, options.pairs).unwrap_or_else(|| {
+        let budget = options.budget.map(|budget| budget.to_string()).unwrap_or_default();
         session.say(&format!(
-            "starting a job takes {startup}, which leaves little of {}: only 2 pairs of launches, with one visit to \
-             each cell",
-            Budget(options.budget),
+            "starting a job takes {startup}, which leaves little of {budget} for everything: only 2 pairs of launches, \
+             with one visit to each cell",
         ));
         Spending::LEAST
     });

@@ -198,7 +198,7 @@ impl Subject {
     fn choose(&mut self, options: &Validating, slots: Ranks) -> Result<(), WorkflowError> {
         let sizes = options.sizes.as_deref();
         let tuned = self.tuned();
-        let oversubscribes = oversubscribes(&options.system);
+        let oversubscribes = oversubscribes(options.system.oversubscribe);
         let mut cells = if tuned.is_empty() || sizes.is_some() {
             let ranks = match (&options.ranks[..], tuned.is_empty()) {
                 ([], false) => tuned.iter().map(|cell| cell.ranks).collect::<BTreeSet<_>>().into_iter().collect(),

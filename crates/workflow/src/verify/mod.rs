@@ -6,9 +6,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use collrules_record::options::System;
+use collrules_record::options::Verifying;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::units::{Bytes, Ranks};
+use collrules_record::units::Bytes;
 use collrules_record::{Cell, Handover, Survey};
 use collrules_report::notes;
 use collrules_rules::deploy::Tuning;
@@ -24,23 +24,6 @@ use crate::error::WorkflowError;
 use crate::served;
 use crate::session::Session;
 use crate::start::{self, Pins, Started, oversubscribes};
-
-/// What to look at.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The rules file; where none is given, the one that is in force.
-    pub rules: Option<PathBuf>,
-    /// Take Open MPI's settings as they are, instead of naming the file to it.
-    pub deployed: bool,
-    /// Communicator sizes to call on; where none are given, the powers of two up to the slots, and the slots.
-    pub ranks: Vec<Ranks>,
-    /// Message sizes to call with, beside both sides of every boundary.
-    pub sizes: Vec<Bytes>,
-    /// A directory that all nodes see, for a copy of the file.
-    pub scratch: PathBuf,
-    /// Where jobs run.
-    pub system: System,
-}
 
 /// What verifying showed.
 #[derive(Debug)]
@@ -86,12 +69,12 @@ struct Question {
 }
 
 /// Shows whether a rules file is obeyed.
-pub fn verify(options: &Options, session: &Session<'_>) -> Result<Verified, WorkflowError> {
+pub fn verify(options: &Verifying, session: &Session<'_>) -> Result<Verified, WorkflowError> {
     let started = start::mpi(&options.system, &session.stop)?;
     ask(options, started).map_err(WorkflowError::unshown)
 }
 
-fn ask(options: &Options, mut started: Started<MpiBackend>) -> Result<Verified, WorkflowError> {
+fn ask(options: &Verifying, mut started: Started<MpiBackend>) -> Result<Verified, WorkflowError> {
     if options.deployed {
         started.backend = started.backend.as_deployed();
     }
@@ -295,8 +278,9 @@ fn obstacles(question: &Question, started: &Started<MpiBackend>, found: &[Circum
     obstacles.iter().map(|obstacle| reasons::with_source(obstacle, &started.backend)).collect()
 }
 
-fn cells(options: &Options, question: &Question, started: &Started<MpiBackend>) -> Result<Vec<Cell>, WorkflowError> {
-    let ranks = grid::communicator_sizes(&options.ranks, started.survey.slots(), oversubscribes(&options.system))?;
+fn cells(options: &Verifying, question: &Question, started: &Started<MpiBackend>) -> Result<Vec<Cell>, WorkflowError> {
+    let ranks =
+        grid::communicator_sizes(&options.ranks, started.survey.slots(), oversubscribes(options.system.oversubscribe))?;
     let pairs = question.ruled.iter().flat_map(|collective| ranks.iter().map(move |ranks| (*collective, *ranks)));
     let cells = pairs.flat_map(|(collective, ranks)| {
         let sizes = if collective.has_sizes() { options.sizes.clone() } else { vec![Bytes(0)] };
@@ -307,7 +291,7 @@ fn cells(options: &Options, question: &Question, started: &Started<MpiBackend>) 
 
 /// Probes, applies and counts; whatever is not as it should be becomes a reason.
 fn prove(
-    options: &Options,
+    options: &Verifying,
     question: &Question,
     started: &mut Started<MpiBackend>,
     cells: &[Cell],

@@ -1,83 +1,55 @@
-//! The options of a run, and values as people write them.
+//! Values of options, as people write them.
 
 use std::fmt;
-use std::str::FromStr;
 
-use collrules_record::CandidateName;
-use collrules_record::units::{BadSeconds, Bytes, Ranks, Seconds};
 use collrules_rules::Collective;
-use collrules_runner::grid::{MAX_BYTES, powers_of_two};
+
+use crate::candidate_name::CandidateName;
+use crate::units::{BadBytes, Bytes, MAX_BYTES, Ranks, Seconds, powers_of_two};
 
 /// The most launches: a campaign of more would take weeks, and the plan of each is held in memory.
 pub const MOST_LAUNCHES: i64 = 1000;
 
+/// The most slots that a simulated cluster may have: each is a host with a name in the survey.
+const MOST_SLOTS: Ranks = Ranks(1 << 20);
+
 /// A time for a campaign; none where it may take what it needs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Budget(pub Option<Seconds>);
-
-impl FromStr for Budget {
-    type Err = BadSeconds;
-
-    fn from_str(text: &str) -> Result<Self, BadSeconds> {
-        if text == "none" { Ok(Self(None)) } else { text.parse().map(|seconds| Self(Some(seconds))) }
-    }
-}
-
-impl fmt::Display for Budget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(seconds) => write!(f, "{seconds} for everything"),
-            None => f.write_str("for as long as it takes"),
-        }
+pub fn budget(text: &str) -> Result<Option<Seconds>, String> {
+    if text == "none" {
+        Ok(None)
+    } else {
+        text.parse().map(Some).map_err(|bad: crate::units::BadSeconds| bad.to_string())
     }
 }
 
 /// Collectives by id, each once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Collectives(pub Vec<Collective>);
-
-impl FromStr for Collectives {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text.trim().eq_ignore_ascii_case("all") {
-            return Ok(Self(Collective::ALL.to_vec()));
-        }
-        let named = text.split(',').map(|name| name.parse::<Collective>().map_err(|error| format!("{error}; or all")));
-        let mut named = named.collect::<Result<Vec<_>, _>>()?;
-        named.sort_unstable();
-        named.dedup();
-        Ok(Self(named))
+pub fn collectives(text: &str) -> Result<Vec<Collective>, String> {
+    if text.trim().eq_ignore_ascii_case("all") {
+        return Ok(Collective::ALL.to_vec());
     }
+    let named = text.split(',').map(|name| name.parse::<Collective>().map_err(|error| format!("{error}; or all")));
+    let mut named = named.collect::<Result<Vec<_>, _>>()?;
+    named.sort_unstable();
+    named.dedup();
+    Ok(named)
 }
 
 /// Message sizes: a list of sizes and of ranges `FIRST:LAST`, which are the powers of two between and both ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sizes(pub Vec<Bytes>);
-
-impl FromStr for Sizes {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        ranges(text, size, powers_of_two).map(Self)
-    }
+pub fn sizes(text: &str) -> Result<Vec<Bytes>, String> {
+    ranges(text, size, powers_of_two)
 }
 
-/// Communicator sizes, written like message sizes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Communicators(pub Vec<Ranks>);
-
-impl FromStr for Communicators {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let ranks = |text: &str| text.parse::<Ranks>().map_err(|error| error.to_string());
-        let between = |first: Ranks, last: Ranks| {
-            let powers = powers_of_two(Bytes(first.0.into()), Bytes(last.0.into())).into_iter();
-            powers.filter_map(|power| u32::try_from(power.0).ok().map(Ranks)).collect()
-        };
-        ranges(text, ranks, between).map(Self)
+/// Communicator sizes, written like message sizes; none for `default`.
+pub fn communicators(text: &str) -> Result<Vec<Ranks>, String> {
+    if text == "default" {
+        return Ok(Vec::new());
     }
+    let ranks = |text: &str| text.parse::<Ranks>().map_err(|error| error.to_string());
+    let between = |first: Ranks, last: Ranks| {
+        let powers = powers_of_two(Bytes(first.0.into()), Bytes(last.0.into())).into_iter();
+        powers.filter_map(|power| u32::try_from(power.0).ok().map(Ranks)).collect()
+    };
+    ranges(text, ranks, between)
 }
 
 /// The values of a list, in order and each once; `FIRST:LAST` stands for what is `between` both.
@@ -105,7 +77,7 @@ fn ranges<T: Copy + Ord + fmt::Display>(
 }
 
 fn size(text: &str) -> Result<Bytes, String> {
-    let bytes: Bytes = text.parse().map_err(|error: collrules_record::units::BadBytes| error.to_string())?;
+    let bytes: Bytes = text.parse().map_err(|error: BadBytes| error.to_string())?;
     match bytes {
         Bytes(0) => Err("a message of no bytes reaches no algorithm; sizes begin at 1".to_owned()),
         _ if bytes > MAX_BYTES => Err(format!("{bytes} is more than an MPI call can count; sizes end at 2147483647")),
@@ -130,14 +102,30 @@ pub fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A ratio above 1.
+pub(crate) fn ratio(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(ratio) if ratio > 1.0 && ratio.is_finite() => Ok(ratio),
+        _ => Err(format!("`{text}` is not a ratio above 1: the sizes around a change differ by more than nothing")),
+    }
+}
+
+/// Slots of a simulated cluster.
+pub(crate) fn simulated_slots(text: &str) -> Result<Ranks, String> {
+    let slots: Ranks = text.parse().map_err(|_| format!("`{text}` is not a number of slots"))?;
+    if slots > MOST_SLOTS {
+        return Err(format!("a cluster of {slots} slots is more than can be simulated here; at most {MOST_SLOTS} can"));
+    }
+    Ok(slots)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn sizes_are_ranges_or_lists() {
-        let sizes = |text: &str| text.parse::<Sizes>();
-        let bytes = |list: &[u64]| Sizes(list.iter().copied().map(Bytes).collect());
+        let bytes = |list: &[u64]| list.iter().copied().map(Bytes).collect::<Vec<_>>();
         assert_eq!(sizes("1:8"), Ok(bytes(&[1, 2, 4, 8])));
         assert_eq!(sizes("3:9"), Ok(bytes(&[3, 4, 8, 9])));
         assert_eq!(sizes("1K:1K"), Ok(bytes(&[1024])));
@@ -150,21 +138,19 @@ mod tests {
 
     #[test]
     fn communicators_are_written_like_sizes() {
-        let ranks = |text: &str| text.parse::<Communicators>();
-        let list = |list: &[u32]| Communicators(list.iter().copied().map(Ranks).collect());
-        assert_eq!(ranks("2:16"), Ok(list(&[2, 4, 8, 16])));
-        assert_eq!(ranks("24,2:6"), Ok(list(&[2, 4, 6, 24])));
+        let list = |list: &[u32]| list.iter().copied().map(Ranks).collect::<Vec<_>>();
+        assert_eq!(communicators("2:16"), Ok(list(&[2, 4, 8, 16])));
+        assert_eq!(communicators("24,2:6"), Ok(list(&[2, 4, 6, 24])));
         for bad in ["", "0", "8:2", "two", "2:", "2,"] {
-            assert!(ranks(bad).is_err(), "{bad}");
+            assert!(communicators(bad).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn collectives_are_a_list_or_all() {
-        let collectives = |text: &str| text.parse::<Collectives>();
-        assert_eq!(collectives("scatter,bcast,bcast"), Ok(Collectives(vec![Collective::Bcast, Collective::Scatter])));
-        assert_eq!(collectives("MPI_Bcast,mpi_scatter"), Ok(Collectives(vec![Collective::Bcast, Collective::Scatter])));
-        assert_eq!(collectives("all"), Ok(Collectives(Collective::ALL.to_vec())));
+        assert_eq!(collectives("scatter,bcast,bcast"), Ok(vec![Collective::Bcast, Collective::Scatter]));
+        assert_eq!(collectives("MPI_Bcast,mpi_scatter"), Ok(vec![Collective::Bcast, Collective::Scatter]));
+        assert_eq!(collectives("all"), Ok(Collective::ALL.to_vec()));
         let error = collectives("bcast,brodcast").expect_err("no such collective");
         assert!(error.contains("`brodcast`") && error.ends_with("scan, scatter; or all"), "{error}");
     }
@@ -180,8 +166,8 @@ mod tests {
 
     #[test]
     fn a_budget_is_a_time_or_none() {
-        assert_eq!("none".parse(), Ok(Budget(None)));
-        assert_eq!("90s".parse(), Ok(Budget(Some(Seconds(90.0)))));
-        assert!("never".parse::<Budget>().is_err());
+        assert_eq!(budget("none"), Ok(None));
+        assert_eq!(budget("90s"), Ok(Some(Seconds(90.0))));
+        assert!(budget("never").is_err());
     }
 }
