@@ -20,6 +20,7 @@
 //! | [`options`] | what a user asked a workflow to do |
 //! | [`values`] | values of options, as people write them |
 //! | [`manifest`] | where the numbers of a run come from |
+//! | [`profile`] | what a program calls, and what one rank of it leaves behind |
 //! | [`proof`] | what was shown about the rules |
 //! | [`rundir`] | the run directory: created once, appended to, read back |
 //! | [`benchmark`] | an OSU-style benchmark and its lines |
@@ -48,6 +49,7 @@ pub mod options;
 pub mod placement;
 pub mod plan;
 pub mod policy;
+pub mod profile;
 pub mod proof;
 pub mod rundir;
 pub mod sample;
@@ -70,6 +72,7 @@ pub use mockup::Mockup;
 pub use placement::{Layout, Nodes, Placement, Serving};
 pub use plan::Plan;
 pub use policy::Policy;
+pub use profile::Profile;
 pub use rundir::RunDir;
 pub use sample::Sample;
 pub use survey::Survey;

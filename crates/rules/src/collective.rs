@@ -5,6 +5,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::names;
+use crate::operation::Operation;
 
 /// A collective operation with tuned algorithms, by its id in Open MPI's `COLLTYPE` enumeration, which is the
 /// same in every release from 4.0 on (`ompi/mca/coll/base/coll_base_functions.h`).
@@ -82,6 +83,11 @@ impl Collective {
         Self::ALL.into_iter().find(|collective| collective.id() == id)
     }
 
+    /// The collective of an operation, if it is a tunable one.
+    pub fn of(operation: Operation) -> Option<Self> {
+        Self::from_id(operation.id())
+    }
+
     /// Whether calls carry a message size at all.
     pub fn has_sizes(self) -> bool {
         self != Self::Barrier
@@ -100,22 +106,9 @@ impl Collective {
     }
 }
 
-/// The names of the ids that JSON files may use without rules, as they have no tuned algorithms.
-const UNTUNED: [(u32, &str); 8] = [
-    (5, "alltoallw"),
-    (10, "gatherv"),
-    (16, "scatterv"),
-    (17, "neighbor_allgather"),
-    (18, "neighbor_allgatherv"),
-    (19, "neighbor_alltoall"),
-    (20, "neighbor_alltoallv"),
-    (21, "neighbor_alltoallw"),
-];
-
 /// The name of an id in JSON files.
 pub(crate) fn json_name(id: u32) -> &'static str {
-    let untuned = || UNTUNED.iter().find(|(untuned, _)| *untuned == id).map(|(_, name)| *name);
-    Collective::from_id(id).map(Collective::name).or_else(untuned).unwrap_or("no collective")
+    Operation::from_id(id).map_or("no collective", Operation::name)
 }
 
 /// The id that Open MPI finds for a name in a file (`mca_coll_base_name_to_colltype`): of some names it compares

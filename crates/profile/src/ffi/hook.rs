@@ -1,0 +1,191 @@
+//! From a call to the recorder, and when recording begins and ends.
+
+use std::env;
+use std::ffi::{CStr, c_int, c_void};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::thread;
+
+use collrules_record::profile::Mode;
+use collrules_record::profile::rank::{DIRECTORY, IMBALANCE};
+use collrules_rules::Operation;
+
+use super::Comm;
+use super::mpi::{Mpi, number_of};
+use super::next;
+use super::passed::Passed;
+use crate::communicators::Known;
+use crate::leave::{Place, leave_foreign};
+use crate::recorder::{Beside, Process, Recorder, Seen, inside, is_inside};
+use crate::table::{ANY_GROUP, Key};
+
+/// Everything behind the definitions.
+struct Hook {
+    mpi: Mpi,
+    recorder: Recorder,
+    place: Place,
+    /// The key of the numbers kept with communicators.
+    key: Option<c_int>,
+}
+
+static HOOK: OnceLock<Hook> = OnceLock::new();
+
+/// Whether calls are counted: between init and finalize.
+static COUNTING: AtomicBool = AtomicBool::new(false);
+
+#[inline]
+fn hook() -> Option<&'static Hook> {
+    if COUNTING.load(Acquire) { HOOK.get() } else { None }
+}
+
+/// Calls a collective, counted if calls are counted here and now.
+#[inline]
+pub(super) fn collective(
+    operation: Operation,
+    mode: Mode,
+    comm: Comm,
+    passed: impl FnOnce(&Mpi, &Known) -> Passed,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
+    match hook() {
+        Some(hook) if !is_inside() && hook.mpi.is_communicator(comm) => {
+            inside(|| hook.collective(operation, mode, comm, passed, call)).unwrap_or(-1)
+        }
+        _ => call(),
+    }
+}
+
+/// Calls something else, counted if calls are counted here and now.
+#[inline]
+pub(super) fn beside(what: Beside, call: impl FnOnce() -> c_int) -> c_int {
+    match hook() {
+        Some(hook) if !is_inside() => inside(|| hook.recorder.beside(what, call)).unwrap_or(-1),
+        _ => call(),
+    }
+}
+
+impl Hook {
+    fn collective(
+        &self,
+        operation: Operation,
+        mode: Mode,
+        comm: Comm,
+        passed: impl FnOnce(&Mpi, &Known) -> Passed,
+        call: impl FnOnce() -> c_int,
+    ) -> c_int {
+        let handle = comm.addr() as u64;
+        let known = self.recorder.communicators.find(handle).or_else(|| self.meet(comm));
+        // What a communicator between two groups passes depends on the side, and rules don't act on it.
+        let passed =
+            known.filter(|known| !known.is_between_groups()).map_or(Passed::NOTHING, |known| passed(&self.mpi, known));
+        let key = Key { group: known.map_or(ANY_GROUP, Known::group), operation, mode, flags: passed.flags };
+        let seen = Seen { key, bytes: passed.bytes, root: passed.root, passed: passed.mixed };
+        self.recorder.collective(known, seen, || self.mpi.barrier(comm), call)
+    }
+
+    /// A communicator that is not in the cache.
+    #[cold]
+    fn meet(&self, comm: Comm) -> Option<&Known> {
+        let (handle, communicators) = (comm.addr() as u64, &self.recorder.communicators);
+        let key = self.key?;
+        if let Some(number) = self.mpi.kept(comm, key) {
+            return Some(communicators.numbered(handle, number));
+        }
+        let (number, known) = communicators.admit(handle, &self.mpi.describe(comm)?)?;
+        self.mpi.keep(comm, key, number);
+        Some(known)
+    }
+}
+
+/// MPI frees a communicator with a number of ours.
+unsafe extern "C" fn freed(_: Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
+    if let (Some(hook), Some(number)) = (HOOK.get(), number_of(value)) {
+        hook.recorder.communicators.forget(number);
+    }
+    0
+}
+
+/// MPI was initialized: calls are counted from now on, where `collrules profile` asks for it.
+pub(super) fn begin() {
+    let Some(directory) = env::var_os(DIRECTORY).map(PathBuf::from) else { return };
+    let Some(mpi) = Mpi::find() else {
+        leave_foreign(&directory, &other_library());
+        return;
+    };
+    let Some((ranks, rank)) = mpi.size_and_rank(mpi.world()) else { return };
+    let imbalance = env::var(IMBALANCE).ok().and_then(|every| every.parse().ok()).filter(|every| *every > 0);
+    let process = Process {
+        program: env::args_os().next().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        library: mpi.library(),
+        host: mpi.host(),
+        rank: rank.unsigned_abs(),
+        ranks,
+        imbalance,
+    };
+    let place = Place::new(&directory, process.rank);
+    let key = mpi.key(freed);
+    let hook = HOOK.get_or_init(|| Hook { mpi, recorder: Recorder::new(process), place, key });
+    COUNTING.store(true, Release);
+    let _ = hook.place.leave(&hook.recorder, false);
+    keep_leaving(hook);
+}
+
+/// Starts the thread that writes from time to time, with all signals left to the program's own threads.
+fn keep_leaving(hook: &'static Hook) {
+    // SAFETY: signal sets are plain numbers, for which zero is a value.
+    let (mut all, mut before) = unsafe { (std::mem::zeroed::<libc::sigset_t>(), std::mem::zeroed::<libc::sigset_t>()) };
+    // SAFETY: both are valid places; threads take over the mask of who starts them.
+    unsafe {
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+    }
+    let _ = thread::Builder::new()
+        .name("collrules".to_owned())
+        .stack_size(256 * 1024)
+        .spawn(move || hook.place.keep_leaving(&hook.recorder));
+    // SAFETY: `before` was filled above.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
+}
+
+/// The program is about to finalize MPI.
+pub(super) fn finalize() {
+    if let Some(hook) = hook() {
+        COUNTING.store(false, Relaxed);
+        hook.recorder.finalize();
+        let _ = hook.place.leave(&hook.recorder, true);
+    }
+}
+
+/// The program is about to end without having finalized MPI, or aborts.
+pub(super) fn end() {
+    if let Some(hook) = hook() {
+        let _ = hook.place.leave(&hook.recorder, false);
+    }
+}
+
+/// What an MPI other than Open MPI calls itself.
+fn other_library() -> String {
+    let function = next::function(c"PMPI_Get_library_version");
+    if function.is_null() {
+        return String::new();
+    }
+    // Longer than any library's longest name: MPICH has 8192.
+    let mut text = vec![0u8; 65_536];
+    let mut length: c_int = 0;
+    // SAFETY: every MPI has this function with these arguments, and the room for the text is longer than what it writes.
+    unsafe {
+        let ask = std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut u8, *mut c_int) -> c_int>(function);
+        ask(text.as_mut_ptr(), &raw mut length);
+    }
+    CStr::from_bytes_until_nul(&text).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// What the loader calls when the process ends.
+extern "C" fn at_exit() {
+    end();
+}
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static AT_EXIT: extern "C" fn() = at_exit;

@@ -1,0 +1,177 @@
+//! The arguments of a call: how much it moves, and how.
+
+use std::ffi::c_int;
+
+use super::mpi::Mpi;
+use super::{Counts, Op, Ptr, Type, Types};
+use crate::communicators::Known;
+use crate::table::{DERIVED, IGNORED_DIFFER, IN_PLACE, NO_ROOT, NOT_COMMUTATIVE, UNEQUAL};
+
+/// What a call passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Passed {
+    /// Its message bytes.
+    pub(super) bytes: u64,
+    /// Tells calls with other counts and datatypes apart.
+    pub(super) mixed: u64,
+    /// Its root, or [`NO_ROOT`].
+    pub(super) root: c_int,
+    /// The constants of [`crate::table`].
+    pub(super) flags: u8,
+}
+
+/// `MPI_IN_PLACE`, which Fortran's bindings hand on as C's.
+pub(super) fn is_in_place(buffer: Ptr) -> bool {
+    buffer.addr() == 1
+}
+
+fn set(flag: u8, is: bool) -> u8 {
+    if is { flag } else { 0 }
+}
+
+impl Passed {
+    /// A call without data.
+    pub(super) const NOTHING: Self = Self { bytes: 0, mixed: 0, root: NO_ROOT, flags: 0 };
+
+    /// A call of so many elements.
+    #[inline]
+    pub(super) fn elements(mpi: &Mpi, count: u64, datatype: Type) -> Self {
+        let (size, derived) = mpi.datatype(datatype);
+        Self {
+            bytes: count.saturating_mul(size),
+            mixed: count.wrapping_mul(0xFF51_AFD7_ED55_8CCD) ^ size,
+            root: NO_ROOT,
+            flags: set(DERIVED, derived),
+        }
+    }
+
+    /// The same with a C count, which is no less than 0 in a valid call.
+    #[inline]
+    pub(super) fn block(mpi: &Mpi, count: c_int, datatype: Type) -> Self {
+        Self::elements(mpi, u64::try_from(count).unwrap_or(0), datatype)
+    }
+
+    pub(super) fn in_place(mut self, buffer: Ptr) -> Self {
+        self.flags |= set(IN_PLACE, is_in_place(buffer));
+        self
+    }
+
+    pub(super) fn root(mut self, root: c_int) -> Self {
+        self.root = root;
+        self
+    }
+
+    pub(super) fn op(mut self, mpi: &Mpi, operation: Op) -> Self {
+        self.flags |= set(NOT_COMMUTATIVE, !mpi.commutes(operation));
+        self
+    }
+
+    /// Blocks that each rank has one of: with arguments of the other side, which MPI ignores on this rank or which describe
+    /// the same.
+    fn beside(mut self, own: (c_int, Type), other: (c_int, Type)) -> Self {
+        self.flags |= set(IGNORED_DIFFER, own != other);
+        self
+    }
+
+    /// Gather, where `root` is this rank or not.
+    pub(super) fn gathered(
+        mpi: &Mpi,
+        known: &Known,
+        root: c_int,
+        (buffer, send): (Ptr, (c_int, Type)),
+        receive: (c_int, Type),
+    ) -> Self {
+        let own = if root == known.rank() { receive } else { send };
+        let other = if root != known.rank() {
+            receive
+        } else if is_in_place(buffer) {
+            own
+        } else {
+            send
+        };
+        Self::block(mpi, own.0, own.1).beside(own, other).root(root).in_place(buffer)
+    }
+
+    /// Scatter, where `root` is this rank or not.
+    pub(super) fn scattered(
+        mpi: &Mpi,
+        known: &Known,
+        root: c_int,
+        send: (c_int, Type),
+        (buffer, receive): (Ptr, (c_int, Type)),
+    ) -> Self {
+        let is_root = root == known.rank();
+        let own = if is_root { send } else { receive };
+        let other = if !is_root {
+            send
+        } else if is_in_place(buffer) {
+            own
+        } else {
+            receive
+        };
+        let passed = Self::block(mpi, own.0, own.1).beside(own, other).root(root);
+        // Elsewhere the receive buffer is the only one.
+        if is_root { passed.in_place(buffer) } else { passed }
+    }
+
+    /// Blocks of different sizes, one for each rank: their mean, and whether they differ.
+    ///
+    /// # Safety
+    ///
+    /// There must be a count for each of `ranks`.
+    pub(super) unsafe fn blocks(mpi: &Mpi, ranks: u32, counts: Counts, datatype: Type) -> Self {
+        // SAFETY: as the caller says.
+        let (sum, unequal) = unsafe { sum(ranks, counts) };
+        let mut passed = Self::elements(mpi, sum, datatype);
+        passed.bytes /= u64::from(ranks.max(1));
+        passed.flags |= set(UNEQUAL, unequal);
+        passed
+    }
+
+    /// A vector in parts of different sizes, one for each rank: the whole of it, and whether they differ.
+    ///
+    /// # Safety
+    ///
+    /// There must be a count for each of `ranks`.
+    pub(super) unsafe fn parts(mpi: &Mpi, ranks: u32, counts: Counts, datatype: Type) -> Self {
+        // SAFETY: as the caller says.
+        let (sum, unequal) = unsafe { sum(ranks, counts) };
+        let passed = Self::elements(mpi, sum, datatype);
+        Self { flags: passed.flags | set(UNEQUAL, unequal), ..passed }
+    }
+
+    /// Blocks of different sizes and types, one for each rank: their mean, and whether they differ.
+    ///
+    /// # Safety
+    ///
+    /// There must be a count and a datatype for each of `ranks`.
+    pub(super) unsafe fn typed_blocks(mpi: &Mpi, ranks: u32, counts: Counts, datatypes: Types) -> Self {
+        let mut all = Self::NOTHING;
+        let mut first = None;
+        for rank in 0..ranks as usize {
+            // SAFETY: as the caller says.
+            let block = unsafe { Self::block(mpi, *counts.add(rank), *datatypes.add(rank)) };
+            let unequal = *first.get_or_insert(block.bytes) != block.bytes;
+            all.bytes += block.bytes;
+            all.mixed = all.mixed.rotate_left(5) ^ block.mixed;
+            all.flags |= block.flags | set(UNEQUAL, unequal);
+        }
+        all.bytes /= u64::from(ranks.max(1));
+        all
+    }
+}
+
+/// The sum of counts, and whether they differ.
+///
+/// # Safety
+///
+/// There must be a count for each of `ranks`.
+unsafe fn sum(ranks: u32, counts: Counts) -> (u64, bool) {
+    if ranks == 0 {
+        return (0, false);
+    }
+    // SAFETY: as the caller says.
+    let counts = unsafe { std::slice::from_raw_parts(counts, ranks as usize) };
+    let sum = counts.iter().map(|count| u64::try_from(*count).unwrap_or(0)).sum();
+    (sum, counts.iter().any(|count| *count != counts[0]))
+}

@@ -1,0 +1,331 @@
+//! Counters of calls by what they have in common, found and added to without locks. The memory is taken once: 8192 entries of
+//! 104 bytes, of which the system gives those that are touched.
+//!
+//! The first 4096 sizes are told apart to the byte. Later ones share entries of an eighth of a doubling, and once 6144
+//! entries are taken, one for each operation and mode. Nothing is dropped.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::time::Duration;
+
+use collrules_record::profile::Mode;
+use collrules_rules::Operation;
+
+use crate::sizes;
+
+/// Entries; a power of two.
+const CAPACITY: usize = 8192;
+
+/// Entries with one size each.
+const EXACT: usize = 4096;
+
+/// Entries in all; beyond that, probing would become slow.
+const MOST: usize = 6144;
+
+/// The send buffer is the receive buffer.
+pub const IN_PLACE: u8 = 1;
+/// The reduction operation does not commute.
+pub const NOT_COMMUTATIVE: u8 = 2;
+/// A datatype is not a predefined one.
+pub const DERIVED: u8 = 4;
+/// The counts for the ranks differ.
+pub const UNEQUAL: u8 = 8;
+/// Arguments that MPI ignores differ from those that it looks at.
+pub const IGNORED_DIFFER: u8 = 16;
+
+/// A root where there is none.
+pub const NO_ROOT: i32 = i32::MIN;
+
+/// What calls of an entry have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// The group of processes.
+    pub group: u16,
+    /// The operation.
+    pub operation: Operation,
+    /// How it is called.
+    pub mode: Mode,
+    /// See the constants above.
+    pub flags: u8,
+}
+
+/// The group of entries that no group has to itself.
+pub const ANY_GROUP: u16 = u16::MAX;
+
+/// How exact the size of an entry is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Width {
+    Exact = 0,
+    Step = 1,
+}
+
+impl Key {
+    fn packed(self, width: Width) -> u64 {
+        1 << 63
+            | (width as u64) << 40
+            | u64::from(self.flags) << 32
+            | (self.mode as u64) << 24
+            | u64::from(self.operation.id()) << 16
+            | u64::from(self.group)
+    }
+
+    fn of(packed: u64) -> Option<Self> {
+        let byte = |place: u32| (packed >> place) as u8;
+        Some(Self {
+            group: packed as u16,
+            operation: Operation::from_id(u32::from(byte(16)))?,
+            mode: *Mode::ALL.get(usize::from(byte(24)))?,
+            flags: byte(32),
+        })
+    }
+}
+
+/// One call.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// What it has in common with others.
+    pub key: Key,
+    /// Its message bytes.
+    pub bytes: u64,
+    /// Its root, or [`NO_ROOT`].
+    pub root: i32,
+    /// How long it took.
+    pub time: Duration,
+    /// How long the barrier before it took, where there was one.
+    pub waited: Option<Duration>,
+}
+
+/// Counters of calls.
+#[derive(Default)]
+struct Entry {
+    /// 0 where nothing is counted yet; written last.
+    key: AtomicU64,
+    bytes: AtomicU64,
+    calls: AtomicU64,
+    time: AtomicU64,
+    longest: AtomicU64,
+    sum: AtomicU64,
+    least: AtomicU64,
+    most: AtomicU64,
+    /// The root of the first call plus one more than the least of them; 0 before it.
+    root: AtomicI64,
+    roots_differ: AtomicU64,
+    sampled: [AtomicU64; 3],
+}
+
+/// What an entry has counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// What its calls have in common.
+    pub key: Key,
+    /// The least and the most message bytes.
+    pub bytes: (u64, u64),
+    /// Calls.
+    pub calls: u64,
+    /// Nanoseconds in them.
+    pub time: u64,
+    /// Nanoseconds in the longest.
+    pub longest: u64,
+    /// Message bytes of all.
+    pub sum: u64,
+    /// The root of the first call, and whether a later one had another.
+    pub root: Option<(i32, bool)>,
+    /// Of calls with a barrier before them: how many, nanoseconds in the barrier, nanoseconds in the call.
+    pub sampled: (u64, u64, u64),
+}
+
+impl Entry {
+    fn add(&self, call: &Call) {
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let time = nanoseconds(call.time);
+        self.calls.fetch_add(1, Relaxed);
+        self.time.fetch_add(time, Relaxed);
+        self.sum.fetch_add(call.bytes, Relaxed);
+        if time > self.longest.load(Relaxed) {
+            self.longest.fetch_max(time, Relaxed);
+        }
+        if call.bytes < self.least.load(Relaxed) {
+            self.least.fetch_min(call.bytes, Relaxed);
+        }
+        if call.bytes > self.most.load(Relaxed) {
+            self.most.fetch_max(call.bytes, Relaxed);
+        }
+        if call.root != NO_ROOT {
+            let root = i64::from(call.root) - i64::from(NO_ROOT);
+            let first = match self.root.load(Relaxed) {
+                0 => self.root.compare_exchange(0, root, Relaxed, Relaxed).map_or_else(|first| first, |_| root),
+                first => first,
+            };
+            if first != root {
+                self.roots_differ.store(1, Relaxed);
+            }
+        }
+        if let Some(waited) = call.waited {
+            let [calls, before, own] = &self.sampled;
+            calls.fetch_add(1, Relaxed);
+            before.fetch_add(nanoseconds(waited), Relaxed);
+            own.fetch_add(time, Relaxed);
+        }
+    }
+
+    fn counted(&self, key: Key) -> Option<Counted> {
+        let [calls, before, own] = &self.sampled;
+        let root = self.root.load(Relaxed);
+        let counted = Counted {
+            key,
+            bytes: (self.least.load(Relaxed), self.most.load(Relaxed)),
+            calls: self.calls.load(Relaxed),
+            time: self.time.load(Relaxed),
+            longest: self.longest.load(Relaxed),
+            sum: self.sum.load(Relaxed),
+            root: (root != 0).then(|| ((root + i64::from(NO_ROOT)) as i32, self.roots_differ.load(Relaxed) != 0)),
+            sampled: (calls.load(Relaxed), before.load(Relaxed), own.load(Relaxed)),
+        };
+        (counted.calls > 0).then_some(counted)
+    }
+
+    fn begin(&self, bytes: u64) {
+        self.bytes.store(bytes, Relaxed);
+        self.least.store(u64::MAX, Relaxed);
+    }
+}
+
+/// All counters of a rank.
+pub struct Table {
+    entries: Box<[Entry]>,
+    /// One for each operation and mode.
+    rest: Box<[Entry]>,
+    /// How many entries are taken; held while one is.
+    taken: Mutex<usize>,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        let rest = Operation::ALL.len() * Mode::ALL.len();
+        let empty = |count| (0..count).map(|_| Entry::default()).collect();
+        let table = Self { entries: empty(CAPACITY), rest: empty(rest), taken: Mutex::new(0) };
+        table.rest.iter().for_each(|entry| entry.begin(0));
+        table
+    }
+}
+
+impl Table {
+    /// Counts a call.
+    pub fn add(&self, call: &Call) {
+        let exact = self.entry(call.key.packed(Width::Exact), call.bytes, EXACT);
+        let entry = exact.or_else(|| self.entry(call.key.packed(Width::Step), sizes::step(call.bytes), MOST));
+        entry.unwrap_or_else(|| self.rest(call.key.operation, call.key.mode)).add(call);
+    }
+
+    fn rest(&self, operation: Operation, mode: Mode) -> &Entry {
+        &self.rest[operation.id() as usize * Mode::ALL.len() + mode as usize]
+    }
+
+    /// The entry of a key and a size: found, or taken if fewer than `most` are taken.
+    fn entry(&self, key: u64, bytes: u64, most: usize) -> Option<&Entry> {
+        let mixed = (key ^ bytes.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        let start = (mixed >> 40) as usize;
+        let mut taken = None;
+        let mut place = start % CAPACITY;
+        loop {
+            let entry = &self.entries[place];
+            match entry.key.load(Acquire) {
+                found if found == key && entry.bytes.load(Relaxed) == bytes => return Some(entry),
+                0 if taken.is_none() => {
+                    // Looked at again, since another thread may have taken it meanwhile.
+                    let held = self.taken.lock().ok()?;
+                    if *held >= most {
+                        return None;
+                    }
+                    taken = Some(held);
+                }
+                0 => {
+                    entry.begin(bytes);
+                    entry.key.store(key, Release);
+                    if let Some(taken) = &mut taken {
+                        **taken += 1;
+                    }
+                    return Some(entry);
+                }
+                _ => place = (place + 1) % CAPACITY,
+            }
+        }
+    }
+
+    /// What was counted so far.
+    pub fn counted(&self) -> Vec<Counted> {
+        let of = |entry: &Entry| match entry.key.load(Acquire) {
+            0 => None,
+            packed => entry.counted(Key::of(packed)?),
+        };
+        let mut all: Vec<Counted> = self.entries.iter().filter_map(of).collect();
+        for operation in Operation::ALL {
+            for mode in Mode::ALL {
+                let key = Key { group: ANY_GROUP, operation, mode, flags: 0 };
+                all.extend(self.rest(operation, mode).counted(key));
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    fn call(bytes: u64, root: i32) -> Call {
+        let key = Key { group: 3, operation: Operation::Bcast, mode: Mode::NonBlocking, flags: DERIVED | IN_PLACE };
+        Call { key, bytes, root, time: Duration::from_nanos(bytes + 1), waited: None }
+    }
+
+    #[test]
+    fn keys_read_back() {
+        for operation in Operation::ALL {
+            for mode in Mode::ALL {
+                let key = Key { group: 65_000, operation, mode, flags: 31 };
+                assert_eq!(Key::of(key.packed(Width::Step)), Some(key));
+            }
+        }
+    }
+
+    #[test]
+    fn threads_count_every_call_once() {
+        let table = Table::default();
+        thread::scope(|scope| {
+            for thread in 0..4 {
+                let table = &table;
+                scope.spawn(move || (0..20_000u64).for_each(|turn| table.add(&call(turn % 50, thread))));
+            }
+        });
+        let counted = table.counted();
+        assert_eq!(counted.len(), 50);
+        assert!(counted.iter().all(|entry| entry.calls == 1600 && entry.bytes.0 == entry.bytes.1));
+        assert!(counted.iter().all(|entry| entry.root.is_some_and(|(_, differ)| differ)));
+        assert!(counted.iter().all(|entry| entry.time == 1600 * (entry.bytes.0 + 1) && entry.sampled == (0, 0, 0)));
+    }
+
+    #[test]
+    fn more_sizes_than_room_share_entries_and_nothing_is_dropped() {
+        let table = Table::default();
+        (0..2_000_000u64).step_by(7).for_each(|bytes| table.add(&call(bytes, 0)));
+        for group in 0..8_000 {
+            let key = Key { group, operation: Operation::Reduce, mode: Mode::Blocking, flags: 0 };
+            table.add(&Call { key, waited: Some(Duration::from_nanos(2)), ..call(8, NO_ROOT) });
+        }
+        let counted = table.counted();
+        let calls = |operation| -> u64 {
+            counted.iter().filter(|entry| entry.key.operation == operation).map(|entry| entry.calls).sum()
+        };
+        assert_eq!((calls(Operation::Bcast), calls(Operation::Reduce)), (2_000_000u64.div_ceil(7), 8_000));
+        let sum: u64 = counted.iter().filter(|entry| entry.key.group == 3).map(|entry| entry.sum).sum();
+        assert_eq!(sum, (0..2_000_000).step_by(7).sum::<u64>() + 8);
+        let rest = counted.iter().find(|entry| entry.key.group == ANY_GROUP).expect("there is no room for all groups");
+        assert_eq!((rest.bytes, rest.root, rest.sampled.1), ((8, 8), None, 2 * rest.calls));
+        let wide = counted.iter().filter(|entry| entry.bytes.0 < entry.bytes.1);
+        assert!(
+            wide.clone().count() > 20 && wide.clone().all(|entry| entry.bytes.1 - entry.bytes.0 <= entry.bytes.0 / 8)
+        );
+    }
+}
