@@ -6,7 +6,7 @@ use std::path::Path;
 use collrules_record::benchmark::{Benchmark, Length};
 use collrules_record::cell::type_size;
 use collrules_record::units::{Bytes, powers_of_two};
-use collrules_record::{Candidate, Component};
+use collrules_record::{Candidate, Component, Even, Layout};
 use collrules_report::osu::{Look, Table};
 use collrules_runner::{Backend, RunnerError};
 use collrules_workflow::publish::Published;
@@ -23,20 +23,20 @@ pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
         return Err(Failure::usage("--iterations has to be at least 1: 0 timed calls give no time".to_owned()));
     }
     let rules = args.rules.as_deref().map(resolve).transpose()?;
-    let (mut backend, rivals) = match args.candidate {
+    let (mut backend, rivals, even) = match args.candidate {
         // What programs get needs no looking into.
-        Candidate::Builtin => (start::launching(&args.system, &interrupt::flag())?, Vec::new()),
+        Candidate::Builtin => (start::launching(&args.system, &interrupt::flag())?, Vec::new(), None),
         _ => {
             let Started { backend, survey, .. } = start::mpi(&args.system, &interrupt::flag())?;
             let there = |component: &Component| survey.components.contains_key(component);
-            (backend, Component::RIVALS.into_iter().filter(there).collect())
+            (backend, Component::RIVALS.into_iter().filter(there).collect(), nodes(args, &survey.hosts)?)
         }
     };
     if let Some(run) = args.rules.as_deref().filter(|path| path.is_dir()) {
         // All of the run's tuning: HAN's file and settings too.
         backend.pin(&Published::open(run)?.tuning().by_name());
     }
-    let benchmark = benchmark(args, rivals);
+    let benchmark = Benchmark { even, ..benchmark(args, rivals) };
     if benchmark.lengths.is_empty() {
         let size = type_size(args.collective);
         return Err(Failure::usage(format!("no message size is a multiple of {size} bytes, the datatype's size")));
@@ -56,6 +56,16 @@ pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
         print(table.line(&line)).map_err(RunnerError::Output)
     })?;
     if right { Ok(Exit::Done) } else { Ok(Exit::Problems) }
+}
+
+/// The nodes, where the candidate makes calls on them.
+fn nodes(args: &Bench, hosts: &[String]) -> Result<Option<Even>, Failure> {
+    let Candidate::Mockup(mockup) = args.candidate else { return Ok(None) };
+    if !mockup.needs_nodes() {
+        return Ok(None);
+    }
+    let even = Layout::Block.even(hosts, args.np);
+    even.map(Some).map_err(|why| Failure::usage(format!("{mockup} cannot be timed on {} ranks here: {why}", args.np)))
 }
 
 /// Every rank opens the file, from wherever it was started. A run stands for its own.
@@ -82,5 +92,6 @@ fn benchmark(args: &Bench, without: Vec<Component>) -> Benchmark {
         lengths: sizes.into_iter().map(length).collect(),
         percentiles: args.tail_lat.clone(),
         validate: args.validation,
+        even: None,
     }
 }

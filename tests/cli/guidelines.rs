@@ -76,7 +76,7 @@ fn the_catalogue_is_listed_for_people_and_programs() {
     listed.says("m'+m'/p");
     let json = Ran::from(bounded().args(["guidelines", "--list", "--json"]).output().unwrap()).exits(0);
     let entries: Vec<serde_json::Value> = serde_json::from_str(&json.stdout).unwrap();
-    assert_eq!(entries.len(), 36);
+    assert_eq!(entries.len(), 53);
     for entry in entries {
         entry["candidate"].as_str().unwrap().parse::<Mockup>().unwrap();
     }
@@ -103,6 +103,7 @@ fn a_table_with_mockups_is_judged_and_what_cannot_be_is_said() {
         ("--ops brodcast", 2, "`brodcast`"),
         ("--only reduce+bcst", 2, "the nearest name is `reduce+bcast`"),
         ("--only split:0", 2, "begins at 2"),
+        ("--only lane --ops bcast --simulate", 2, "its nodes have one rank each"),
         ("--only split:8 --ops bcast --sizes 4 --simulate", 2, "8 pieces are more than the 4 elements"),
         ("--only pad:4 --ops bcast --sizes 64 --simulate", 2, "4B is not above the message of 64B"),
         ("--only scan+shift --ops bcast --simulate", 2, "none of the mock-ups named is one of it"),
@@ -117,8 +118,21 @@ fn a_table_with_mockups_is_judged_and_what_cannot_be_is_said() {
 
 #[cfg(feature = "mpi")]
 mod real {
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    use collrules_guidelines::{Seat, Wishes, select};
+    use collrules_record::mockup::Pattern;
+    use collrules_record::plan::Schedule;
+    use collrules_record::{Candidate, Cell, Even, Nodes, Placement, Ranks, Seconds};
+    use collrules_runner::Backend;
+    use collrules_runner::launch::{LaunchCell, LaunchPlan};
+    use collrules_runner::mpi::{Launcher, MpiBackend, Wishes as LauncherWishes};
+    use collrules_runner::wire::Event;
+
     use super::*;
-    use crate::support::{OpenMpi, under_each_release};
+    use crate::support::{OpenMpi, no_networks, under_each_release};
 
     /// All mock-ups at two odd sizes on 2 to 5 ranks, whose calls are cut down as the fault says.
     fn check(mpi: &OpenMpi, scratch: &Path, fault: Option<&str>, ranks: &str) -> Checked {
@@ -151,6 +165,95 @@ mod real {
         });
     }
 
+    /// What fails of the mock-ups of nodes, in a job whose ranks are taken to be on these nodes, with this fault.
+    fn of_nodes(mpi: &OpenMpi, scratch: &Path, fault: Option<&str>) -> Vec<(Cell, Mockup, Option<String>)> {
+        let mut worker = PathBuf::from(env!("CARGO_BIN_EXE_collrules-worker"));
+        if let Some(fault) = fault {
+            worker = crate::faults::script(scratch, &format!("exec {} --fault '{fault}'", worker.display()));
+        }
+        let wishes = LauncherWishes {
+            mpirun: Some(mpi.mpirun.clone()),
+            worker: Some(worker),
+            arguments: no_networks(),
+            oversubscribe: true,
+            patience: Duration::from_secs(60),
+            ..LauncherWishes::default()
+        };
+        let mut backend = MpiBackend::new(Launcher::find(&wishes).unwrap());
+        let nodes = BTreeMap::from([(Ranks(4), Nodes(vec![2, 2])), (Ranks(6), Nodes(vec![2, 2, 2]))]);
+        let placement = Placement { nodes, ..Placement::default() };
+        let mockups = [Pattern::Hier, Pattern::Lane].map(Mockup::Pattern);
+        let mut cells = Vec::new();
+        for collective in Collective::ALL {
+            for (ranks, bytes) in [(4, 4), (4, 2052), (6, 20)] {
+                let bytes = if collective.has_sizes() { Bytes(bytes) } else { Bytes(0) };
+                let cell = Cell { collective, ranks: Ranks(ranks), bytes };
+                let (memory, even) = (Bytes(u64::MAX), placement.even(cell.ranks).ok_or_else(String::new));
+                let wishes = Wishes { only: &mockups, pieces: &[], sizes: &[], memory, even };
+                let own = select(cell, &wishes).mockups.into_iter().map(Candidate::Mockup);
+                let candidates: Vec<Candidate> = std::iter::once(Candidate::Builtin).chain(own).collect();
+                if candidates.len() > 1 {
+                    cells.push(LaunchCell::new(cell, candidates));
+                }
+            }
+        }
+        let schedule = Schedule { max_rounds: 1, min_rounds: 1, budget: Some(Seconds(0.0)), ..Schedule::default() };
+        let plan = LaunchPlan { placement, ..LaunchPlan::new(cells, schedule, 1) };
+        let (mut failed, mut timed) = (BTreeMap::new(), BTreeSet::new());
+        let mut see = |event| {
+            match event {
+                Event::Disqualified { cell, candidate, why } => drop(failed.insert((cell, candidate), why)),
+                Event::Visited { cell, candidates, .. } => timed.extend(candidates.into_iter().map(|it| (cell, it))),
+                _ => {}
+            }
+            Ok(())
+        };
+        backend.measure(&plan, &mut see).unwrap();
+        let mut outcome = Vec::new();
+        for (place, planned) in plan.cells.iter().enumerate() {
+            for (index, candidate) in planned.candidates.iter().enumerate() {
+                let why = failed.get(&(place, index)).cloned();
+                if let Candidate::Mockup(mockup) = candidate {
+                    assert!(why.is_some() || timed.contains(&(place, index)), "{candidate} of {}", planned.cell);
+                    outcome.push((planned.cell, *mockup, why));
+                }
+            }
+        }
+        outcome
+    }
+
+    /// 8 collectives in 3 cells with both, and 3 times barrier with `hier`.
+    const OF_NODES: usize = 8 * 3 * 2 + 3;
+
+    #[test]
+    fn mockups_of_nodes_are_right_on_real_data() {
+        under_each_release(|mpi| {
+            let scratch = tempfile::tempdir().unwrap();
+            let outcome = of_nodes(mpi, scratch.path(), None);
+            assert_eq!(outcome.len(), OF_NODES);
+            for (cell, mockup, failed) in outcome {
+                assert_eq!(failed, None, "{mockup} of {cell}");
+            }
+        });
+    }
+
+    /// Each of their calls is needed, on every size of communicator; a barrier does not hold back a late rank without it.
+    #[test]
+    fn a_mockup_of_nodes_that_lacks_a_call_is_found_out() {
+        under_each_release(|mpi| {
+            for skipped in 0..4 {
+                let scratch = tempfile::tempdir().unwrap();
+                let outcome = of_nodes(mpi, scratch.path(), Some(&format!("skip:{skipped} check * * * *")));
+                for (cell, mockup, failed) in outcome {
+                    let even = Some(Even { nodes: cell.ranks.0 / 2, each: 2 });
+                    let program = collrules_guidelines::program(mockup, Seat::of(cell, 0, even)).unwrap();
+                    let wrong = program.calls().nth(skipped).is_some();
+                    assert_eq!(failed.is_some(), wrong, "{mockup} of {cell} without call {skipped}: {failed:?}");
+                }
+            }
+        });
+    }
+
     /// The check of every mock-up fails when its first call is left out, and that of all with two calls, when the second is.
     #[test]
     fn a_mockup_that_lacks_a_call_is_found_out() {
@@ -162,9 +265,9 @@ mod real {
                     let timed = cell.mockups.iter().map(|timed| timed.mockup);
                     for mockup in timed.chain(cell.failed.iter().map(|(mockup, _)| *mockup)) {
                         let failed = cell.failed.iter().any(|(failed, why)| *failed == mockup && why == "wrong result");
-                        let seat = collrules_guidelines::Seat::of(cell.cell, 0);
+                        let seat = Seat::of(cell.cell, 0, None);
                         let program = collrules_guidelines::program(mockup, seat).unwrap();
-                        let left_out = program.calls().nth(skipped).map(|(call, ..)| call.clone());
+                        let left_out = program.calls().nth(skipped).map(|(_, call, ..)| call.clone());
                         // A barrier between pieces changes no data.
                         let matters = left_out.is_some_and(|call| call != collrules_guidelines::Call::Barrier);
                         assert_eq!(failed, matters, "{mockup} of {} without call {skipped}", cell.cell);

@@ -9,10 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use collrules_guidelines as mockup;
 use collrules_record::cell::type_size;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Candidate, Cell, Survey};
+use collrules_record::{Candidate, Cell, Nodes, Placement, Survey};
 use collrules_reference::Reference;
 use collrules_rules::emit::{self, Notes};
 use collrules_rules::metric::{Metric, metric};
@@ -53,10 +54,21 @@ impl<'a> Counting<'a> {
     }
 
     fn count(&self, cells: Vec<CellPlan>, rules: Option<&Path>, options: &str) -> Vec<Vec<Traffic>> {
+        self.count_on(cells, rules, options, Placement::default())
+    }
+
+    /// The same with ranks taken to be on these nodes.
+    fn count_on(
+        &self,
+        cells: Vec<CellPlan>,
+        rules: Option<&Path>,
+        options: &str,
+        placement: Placement,
+    ) -> Vec<Vec<Traffic>> {
         let is_fixed = rules.is_some() || options.contains("_algorithm ");
         let kind = if is_fixed { LaunchKind::Alone(Candidate::Builtin) } else { LaunchKind::Together };
         let cells = cells.iter().map(LaunchCell::from).collect();
-        let plan = LaunchPlan { kind, ..LaunchPlan::new(cells, Schedule::default(), 1) };
+        let plan = LaunchPlan { kind, placement, ..LaunchPlan::new(cells, Schedule::default(), 1) };
         let counted = backend(self.mpi, options.to_owned()).count(&plan, rules).unwrap();
         counted.into_iter().collect::<Result<_, _>>().unwrap()
     }
@@ -273,6 +285,132 @@ fn reference_algorithms_send_what_their_scripts_say() {
                 assert_eq!(found, says.collect::<Traffic>(), "{} {reference:?} under {}", planned.cell, mpi.version);
             }
         }
+    });
+}
+
+/// Messages by sender and receiver.
+type Messages = BTreeMap<(u32, u32), u64>;
+
+fn messages(traffic: &Traffic) -> Messages {
+    let of_rank = |(rank, sent): (u32, &BTreeMap<u32, Sent>)| {
+        sent.iter().map(move |(to, sent)| ((rank, *to), sent.messages)).collect::<Vec<_>>()
+    };
+    (0..).zip(traffic).flat_map(of_rank).collect()
+}
+
+/// What a call sends among so many ranks: where the collective itself can be called alike, what that was counted to send.
+fn sent_by(call: &mockup::Call, (from, to): (mockup::Part, mockup::Part), ranks: u32) -> Result<Cell, Messages> {
+    use mockup::Call;
+    let one = |pairs: Vec<(u32, u32)>| pairs.into_iter().map(|pair| (pair, 1)).collect();
+    let others = || 1..ranks;
+    Err(match call {
+        // These have one algorithm, in which every rank sends to whom it has something for.
+        Call::Gatherv(counts) => {
+            one(others().filter(|rank| counts[*rank as usize] > 0).map(|rank| (rank, 0)).collect())
+        }
+        Call::Scatterv(counts) | Call::ScattervInPlace(counts) => {
+            one(others().filter(|rank| counts[*rank as usize] > 0).map(|rank| (0, rank)).collect())
+        }
+        // By persistent requests, which are not counted.
+        Call::Alltoallw(_) => Messages::new(),
+        Call::Shift => one((1..ranks).map(|rank| (rank - 1, rank)).collect()),
+        call => return Ok(call.cell(from, to, ranks as usize).expect("is a collective")),
+    })
+}
+
+/// The messages of a mock-up are those of its calls, sender by sender and receiver by receiver: nothing else is timed
+/// with them, and each call goes to the ranks that it is meant for.
+#[test]
+fn mockups_send_what_their_calls_send() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let counting = Counting::new(mpi, scratch.path());
+        let nodes = BTreeMap::from([(Ranks(4), Nodes(vec![2, 2])), (Ranks(6), Nodes(vec![3, 3]))]);
+        let placement = Placement { nodes, ..Placement::default() };
+        let mut cells = Vec::new();
+        for collective in Collective::ALL {
+            for (ranks, bytes) in [(3, 480), (4, 480), (4, 48_000), (5, 400), (6, 480)] {
+                let bytes = if collective.has_sizes() { Bytes(bytes) } else { Bytes(0) };
+                let cell = Cell { collective, ranks: Ranks(ranks), bytes };
+                let even = placement.even(cell.ranks).ok_or_else(String::new);
+                let memory = Bytes(u64::MAX);
+                let wishes = mockup::Wishes { only: &[], pieces: &[4], sizes: &[Bytes(2 * bytes.0)], memory, even };
+                let mockups = mockup::select(cell, &wishes).mockups.into_iter().map(Candidate::Mockup);
+                cells.push(CellPlan::new(cell, mockups.collect()));
+            }
+        }
+        // What the calls of each mock-up come to: the calls of rank 0, which makes all of them, for each group that makes it.
+        let mut inner: BTreeSet<Cell> = BTreeSet::new();
+        let each_call = |cell: Cell, mockup, see: &mut dyn FnMut(Vec<u32>, Result<Cell, Messages>)| {
+            let even = placement.even(cell.ranks);
+            let seat = |rank: u32| mockup::Seat::of(cell, rank as usize, even);
+            let root = mockup::program(mockup, seat(0)).unwrap();
+            for (at, (on, ..)) in root.calls().enumerate() {
+                let circle = |rank: u32| match on {
+                    mockup::Group::All => 0,
+                    mockup::Group::Node | mockup::Group::FirstNode => rank / even.unwrap().each,
+                    mockup::Group::Lane | mockup::Group::Leaders => rank % even.unwrap().each,
+                };
+                let members = (0..cell.ranks.0).filter(|rank| seat(*rank).seat_in(on).is_some());
+                let mut circles: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+                members.for_each(|rank| circles.entry(circle(rank)).or_default().push(rank));
+                for members in circles.into_values() {
+                    // The last rank says what is received, where the first is the root of the call.
+                    let parts: Vec<_> = [members[0], *members.last().unwrap()]
+                        .into_iter()
+                        .map(|rank| {
+                            let program = mockup::program(mockup, seat(rank)).unwrap();
+                            let (_, call, from, to) = program.calls().nth(at).unwrap();
+                            (call.clone(), from, to)
+                        })
+                        .collect();
+                    let (call, from, to) = &parts[0];
+                    let to = if matches!(call, mockup::Call::Scatter) { &parts[1].2 } else { to };
+                    see(members.clone(), sent_by(call, (*from, *to), members.len() as u32));
+                }
+            }
+        };
+        let of = |candidate: &Candidate| match candidate {
+            Candidate::Mockup(mockup) => *mockup,
+            other => panic!("{other} is no mock-up"),
+        };
+        for planned in &cells {
+            for candidate in &planned.candidates {
+                each_call(planned.cell, of(candidate), &mut |_, call| inner.extend(call.ok()));
+            }
+        }
+        let calls: Vec<Cell> = inner.into_iter().filter(|cell| cell.ranks.0 > 1).collect();
+        let counted = counting.count(calls.iter().map(|cell| alone(*cell, Candidate::Builtin)).collect(), None, "");
+        let known: BTreeMap<Cell, Messages> =
+            calls.into_iter().zip(counted.iter().map(|traffic| messages(&traffic[0]))).collect();
+        let mut faults = Vec::new();
+        let mut compared = 0;
+        for (planned, counted) in cells.iter().zip(counting.count_on(cells.clone(), None, "", placement.clone())) {
+            for (candidate, found) in planned.candidates.iter().zip(counted) {
+                let mut all = Messages::new();
+                each_call(planned.cell, of(candidate), &mut |members, call| {
+                    let sent = call.map_or_else(|own| own, |cell| known[&cell].clone());
+                    for ((from, to), messages) in sent {
+                        *all.entry((members[from as usize], members[to as usize])).or_default() += messages;
+                    }
+                });
+                let found = messages(&found);
+                // Where most ranks give or get nothing, messages without bytes are not sent, but no others are.
+                let (collective, mockup) = (planned.cell.collective, candidate.to_string());
+                let sparse = [(Collective::Bcast, "mockup:allgatherv"), (Collective::Reduce, "mockup:reduce_scatter")];
+                let right = if sparse.contains(&(collective, mockup.as_str())) {
+                    !found.is_empty() && found.iter().all(|(pair, count)| all.get(pair).is_some_and(|all| count <= all))
+                } else {
+                    found == all
+                };
+                if !right {
+                    faults.push(format!("{candidate} of {}: sends {found:?}, its calls {all:?}", planned.cell));
+                }
+                compared += 1;
+            }
+        }
+        assert!(faults.is_empty(), "Open MPI {}, {compared} compared:\n{}", mpi.version, faults.join("\n"));
+        say(&format!("Open MPI {}: {compared} mock-ups send what their calls send", mpi.version));
     });
 }
 

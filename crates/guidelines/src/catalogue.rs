@@ -4,7 +4,9 @@ use collrules_record::mockup::Pattern;
 use collrules_rules::Collective;
 
 use crate::memory::Formula;
-use crate::memory::Term::{All, Bytes, Chunks, Message, Padded, PerRank, Share};
+use crate::memory::Term::{
+    All, Bytes, Chunks, Lane, Message, Node, NodeAll, NodeShare, Padded, PerLocal, PerRank, Share,
+};
 
 /// A collective that should not be slower than these calls.
 #[derive(Clone, Copy, Debug)]
@@ -28,12 +30,16 @@ const PG: &str = "PGMPITuneLib";
 /// The catalogue of PGMPI, which its library does not have.
 const PGMPI: &str = "PGMPI";
 const OURS: &str = "collrules";
+/// What the lane library that PGMPITuneLib can be built with is for; these programs are derived, not taken over.
+const LANES: &str = "derived";
 
 const NONE: Formula = Formula(&[]);
 const ARRAYS: Formula = Formula(&[PerRank(8)]);
 const WHOLE: Formula = Formula(&[All]);
 const ONE: Formula = Formula(&[Message]);
 const BOTH: Formula = Formula(&[Padded, Share]);
+const LOCAL: Formula = Formula(&[PerLocal(8)]);
+const NODE: Formula = Formula(&[Node]);
 
 const fn entry(
     collective: Collective,
@@ -164,6 +170,90 @@ pub const CATALOGUE: &[Guideline] = {
         ),
         entry(C::Scatter, P::Bcast, "of p*m, the own block copied out", (NONE, WHOLE), PG),
         entry(C::Scatter, P::Scatterv, "equal counts", (ARRAYS, NONE), PG),
+        // On several nodes with equally many ranks.
+        entry(C::Barrier, P::Hier, "on each node, among the leaders, on each node", (NONE, NONE), OURS),
+        entry(C::Bcast, P::Hier, "among the leaders, then on each node", (NONE, NONE), LANES),
+        entry(
+            C::Bcast,
+            P::Lane,
+            "scatterv on the root's node, bcast on each lane, allgatherv on each node",
+            (LOCAL, LOCAL),
+            LANES,
+        ),
+        entry(C::Allreduce, P::Hier, "reduce on each node, allreduce of the leaders, bcast", (ONE, ONE), LANES),
+        entry(
+            C::Allreduce,
+            P::Lane,
+            "reduce_scatter on each node, allreduce on each lane, allgatherv on each node",
+            (Formula(&[NodeShare, PerLocal(8)]), Formula(&[NodeShare, PerLocal(8)])),
+            LANES,
+        ),
+        entry(C::Reduce, P::Hier, "on each node to its leader, then among the leaders", (ONE, ONE), LANES),
+        entry(
+            C::Reduce,
+            P::Lane,
+            "reduce_scatter on each node, reduce on each lane, gatherv on the root's node",
+            (Formula(&[NodeShare, NodeShare, PerLocal(8)]), Formula(&[NodeShare, NodeShare, PerLocal(4)])),
+            LANES,
+        ),
+        entry(
+            C::Scan,
+            P::Hier,
+            "scan on each node, exscan of the sums of nodes among the leaders, bcast",
+            (Formula(&[Message, Message]), Formula(&[Message, Message])),
+            LANES,
+        ),
+        entry(
+            C::Scan,
+            P::Lane,
+            "scan and reduce_scatter on each node, exscan on each lane, allgatherv on each node",
+            (Formula(&[Message, NodeShare, PerLocal(8)]), Formula(&[Message, NodeShare, PerLocal(8)])),
+            LANES,
+        ),
+        entry(
+            C::Allgather,
+            P::Hier,
+            "gather on each node, allgather of the leaders, bcast of p*m",
+            (NODE, NODE),
+            LANES,
+        ),
+        entry(
+            C::Allgather,
+            P::Lane,
+            "on each lane, then on each node, copied into rank order",
+            (Formula(&[All, Lane]), Formula(&[All, Lane])),
+            LANES,
+        ),
+        entry(C::Gather, P::Hier, "on each node to its leader, then among the leaders", (NODE, NODE), LANES),
+        entry(
+            C::Gather,
+            P::Lane,
+            "on each lane, then on the root's node, copied into rank order",
+            (Formula(&[All, Lane]), Formula(&[Lane])),
+            LANES,
+        ),
+        entry(C::Scatter, P::Hier, "among the leaders, then on each node", (NODE, NODE), LANES),
+        entry(
+            C::Scatter,
+            P::Lane,
+            "copied into the order of lanes, on the root's node, then on each lane",
+            (Formula(&[All, Lane]), Formula(&[Lane])),
+            LANES,
+        ),
+        entry(
+            C::Alltoall,
+            P::Hier,
+            "gather on each node, alltoall of the leaders, scatter, with copies between them",
+            (Formula(&[NodeAll, NodeAll]), Formula(&[NodeAll, NodeAll])),
+            LANES,
+        ),
+        entry(
+            C::Alltoall,
+            P::Lane,
+            "on each node, then on each lane, with copies into their orders",
+            (Formula(&[All, All]), Formula(&[All, All])),
+            LANES,
+        ),
     ]
 };
 

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use collrules_record::Cell;
 use collrules_record::cell::type_size;
+use collrules_record::{Cell, Even};
 
 /// A part of a formula. p are the ranks, m the message bytes of the cell, e the bytes of an element, and m' is m rounded up
-/// to a multiple of `p * e`.
+/// to a multiple of `p * e`; n are the nodes, and r the ranks of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Term {
     /// `m`
@@ -23,6 +23,16 @@ pub enum Term {
     PerRank(u64),
     /// So many bytes.
     Bytes(u64),
+    /// `n*m`
+    Lane,
+    /// `r*m`
+    Node,
+    /// `r*p*m`
+    NodeAll,
+    /// `m/r`, in whole elements, rounded up.
+    NodeShare,
+    /// So many bytes for each rank of a node.
+    PerLocal(u64),
 }
 
 /// A sum of terms; without any, nothing is needed.
@@ -30,8 +40,9 @@ pub enum Term {
 pub struct Formula(pub &'static [Term]);
 
 impl Formula {
-    /// The bytes that a cell needs at most.
-    pub fn bytes(&self, cell: Cell) -> u64 {
+    /// The bytes that a cell needs at most. What depends on nodes is nothing where there are no even ones.
+    pub fn bytes(&self, cell: Cell, even: Option<Even>) -> u64 {
+        let (n, r) = even.map_or((0, 0), |even| (u64::from(even.nodes), u64::from(even.each)));
         let (p, m, e) = (u64::from(cell.ranks.0), cell.bytes.0, type_size(cell.collective));
         let padded = m.next_multiple_of((p * e).max(1));
         let term = |term: &Term| match term {
@@ -42,6 +53,11 @@ impl Formula {
             Term::Chunks => m / p.max(1) + 4 * e,
             Term::PerRank(bytes) => bytes * p,
             Term::Bytes(bytes) => *bytes,
+            Term::Lane => n.saturating_mul(m),
+            Term::Node => r.saturating_mul(m),
+            Term::NodeAll => r.saturating_mul(p).saturating_mul(m),
+            Term::NodeShare => (m / e).div_ceil(r.max(1)) * e,
+            Term::PerLocal(bytes) => bytes * r,
         };
         self.0.iter().map(term).fold(0, u64::saturating_add)
     }
@@ -58,6 +74,11 @@ impl fmt::Display for Formula {
             Term::PerRank(1) => "p".to_owned(),
             Term::PerRank(bytes) => format!("{bytes}p"),
             Term::Bytes(bytes) => bytes.to_string(),
+            Term::Lane => "n*m".to_owned(),
+            Term::Node => "r*m".to_owned(),
+            Term::NodeAll => "r*p*m".to_owned(),
+            Term::NodeShare => "m/r".to_owned(),
+            Term::PerLocal(bytes) => format!("{bytes}r"),
         };
         let terms: Vec<String> = self.0.iter().map(term).collect();
         f.pad(&if terms.is_empty() { "0".to_owned() } else { terms.join("+") })

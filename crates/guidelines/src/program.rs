@@ -1,7 +1,7 @@
 //! The steps of a mock-up on one rank.
 
 use collrules_record::cell::type_size;
-use collrules_record::{Bytes, Cell};
+use collrules_record::{Bytes, Cell, Even};
 use collrules_rules::Collective;
 
 /// A rank of a cell. The root of rooted collectives is rank 0.
@@ -15,6 +15,23 @@ pub struct Seat {
     pub ranks: usize,
     /// The message bytes of the cell.
     pub bytes: usize,
+    /// The nodes of the communicator, if each has as many ranks.
+    pub even: Option<Even>,
+}
+
+/// Who makes a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// All ranks of the communicator.
+    All,
+    /// The ranks of each node among themselves.
+    Node,
+    /// The same on the root's node; others pass by.
+    FirstNode,
+    /// The ranks with the same place on their nodes among themselves.
+    Lane,
+    /// The same with the first place; others pass by.
+    Leaders,
 }
 
 /// A buffer.
@@ -95,8 +112,10 @@ pub enum Step {
         /// The right operand, and the result.
         to: Part,
     },
-    /// A call.
+    /// A call. All ranks have it in the same place of their programs, those that pass by too.
     Call {
+        /// Who makes it.
+        on: Group,
         /// Which.
         call: Call,
         /// What is sent; nothing where the call sends nothing from this rank.
@@ -119,9 +138,32 @@ pub struct Program {
 pub const NOTHING: Part = Part { place: Place::Send, first: 0, len: 0 };
 
 impl Seat {
-    /// A rank of a cell.
-    pub fn of(cell: Cell, rank: usize) -> Self {
-        Self { collective: cell.collective, rank, ranks: cell.ranks.0 as usize, bytes: cell.bytes.0 as usize }
+    /// A rank of a cell, with the nodes of the communicator if each has as many ranks.
+    pub fn of(cell: Cell, rank: usize, even: Option<Even>) -> Self {
+        Self { collective: cell.collective, rank, ranks: cell.ranks.0 as usize, bytes: cell.bytes.0 as usize, even }
+    }
+
+    /// The number of nodes, and of the ranks of each; where there are no even ones, all ranks are on one.
+    pub(crate) fn shape(self) -> (usize, usize) {
+        self.even.map_or((1, self.ranks), |even| (even.nodes as usize, even.each as usize))
+    }
+
+    /// Its node, and its place there.
+    pub(crate) fn place(self) -> (usize, usize) {
+        let (_, each) = self.shape();
+        (self.rank / each.max(1), self.rank % each.max(1))
+    }
+
+    /// The number of ranks that make a call together, and the place among them; none where it passes by.
+    pub fn seat_in(self, group: Group) -> Option<(usize, usize)> {
+        let ((nodes, each), (node, place)) = (self.shape(), self.place());
+        match group {
+            Group::All => Some((self.ranks, self.rank)),
+            Group::Node => Some((each, place)),
+            Group::FirstNode => (node == 0).then_some((each, place)),
+            Group::Lane => Some((nodes, node)),
+            Group::Leaders => (place == 0).then_some((nodes, node)),
+        }
     }
 
     /// Whether it is the root.
@@ -141,10 +183,13 @@ impl Seat {
 
     /// The bytes of each rank's share of a whole vector: what does not divide evenly goes to the first ranks, an element each.
     pub(crate) fn shares(self) -> Vec<usize> {
+        self.shares_among(self.ranks)
+    }
+
+    /// The same for so many ranks.
+    pub(crate) fn shares_among(self, ranks: usize) -> Vec<usize> {
         let (element, elements) = (self.element(), self.bytes / self.element());
-        (0..self.ranks)
-            .map(|rank| (elements / self.ranks + usize::from(rank < elements % self.ranks)) * element)
-            .collect()
+        (0..ranks).map(|rank| (elements / ranks + usize::from(rank < elements % ranks)) * element).collect()
     }
 
     /// What the caller of the collective sends.
@@ -233,7 +278,7 @@ impl Program {
     /// The bytes that it needs beside the caller's buffers, arrays of counts included.
     pub fn memory(&self, seat: Seat) -> usize {
         let arrays = |step: &Step| match step {
-            Step::Call { call, .. } => call.arrays(seat.ranks, seat.is_root()),
+            Step::Call { on, call, .. } => seat.seat_in(*on).map_or(0, |(ranks, rank)| call.arrays(ranks, rank == 0)),
             Step::Copy { .. } | Step::Combine { .. } => 0,
         };
         // The arrays of one call serve the next: most of these mock-ups have the same counts in both.
@@ -250,10 +295,10 @@ impl Program {
         self.steps.iter().map(|step| if let Step::Combine { to, .. } = step { to.len } else { 0 }).sum()
     }
 
-    /// The calls, in their order, with what is sent and received.
-    pub fn calls(&self) -> impl Iterator<Item = (&Call, Part, Part)> {
+    /// The calls, in their order, with who makes them, and what is sent and received.
+    pub fn calls(&self) -> impl Iterator<Item = (Group, &Call, Part, Part)> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Call { call, from, to } => Some((call, *from, *to)),
+            Step::Call { on, call, from, to } => Some((*on, call, *from, *to)),
             Step::Copy { .. } | Step::Combine { .. } => None,
         })
     }
@@ -274,6 +319,10 @@ impl Program {
     }
 
     pub(crate) fn call(&mut self, call: Call, from: Part, to: Part) {
-        self.steps.push(Step::Call { call, from, to });
+        self.call_on(Group::All, call, from, to);
+    }
+
+    pub(crate) fn call_on(&mut self, on: Group, call: Call, from: Part, to: Part) {
+        self.steps.push(Step::Call { on, call, from, to });
     }
 }

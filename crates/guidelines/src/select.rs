@@ -3,11 +3,12 @@
 use collrules_record::cell::type_size;
 use collrules_record::mockup::Pattern;
 use collrules_record::plan::LeftOut;
-use collrules_record::{Bytes, Cell, Mockup};
+use collrules_record::{Bytes, Cell, Even, Mockup};
+use collrules_rules::Collective;
 
 use crate::build::{most_pieces, program};
 use crate::catalogue;
-use crate::program::{Call, Program, Seat};
+use crate::program::{Call, Group, Seat};
 
 /// The largest count of an MPI call: a C int.
 const MOST: usize = i32::MAX as usize;
@@ -23,6 +24,8 @@ pub struct Wishes<'a> {
     pub sizes: &'a [Bytes],
     /// What a mock-up may need on a rank beside the caller's buffers.
     pub memory: Bytes,
+    /// The nodes of the communicator; why they do not have equally many ranks, several each, where that is so.
+    pub even: Result<Even, String>,
 }
 
 /// What a cell gets and does not get.
@@ -38,7 +41,7 @@ pub struct Selected {
 pub fn select(cell: Cell, wishes: &Wishes<'_>) -> Selected {
     let mut selected = Selected::default();
     for mockup in wanted(cell, wishes) {
-        match obstacle(cell, mockup, wishes.memory) {
+        match obstacle(cell, mockup, wishes) {
             None => selected.mockups.push(mockup),
             Some(why) => selected.left_out.push(LeftOut { mockup, why }),
         }
@@ -68,8 +71,16 @@ fn wanted(cell: Cell, wishes: &Wishes<'_>) -> Vec<Mockup> {
 }
 
 /// Why a cell cannot have a mock-up.
-fn obstacle(cell: Cell, mockup: Mockup, memory: Bytes) -> Option<String> {
-    let root = Seat::of(cell, 0);
+fn obstacle(cell: Cell, mockup: Mockup, wishes: &Wishes<'_>) -> Option<String> {
+    let memory = wishes.memory;
+    let even = wishes.even.as_ref();
+    if let (true, Err(why)) = (mockup.needs_nodes(), even) {
+        return Some(format!(
+            "{why}; it takes two nodes or more with equally many ranks, at least two, one behind the other"
+        ));
+    }
+    let even = even.ok().copied();
+    let root = Seat::of(cell, 0, even);
     if let Mockup::Split { pieces, .. } = mockup
         && pieces as usize > most_pieces(root)
     {
@@ -92,11 +103,7 @@ fn obstacle(cell: Cell, mockup: Mockup, memory: Bytes) -> Option<String> {
     if all > MOST as u64 {
         return Some(format!("all blocks together, {}, exceed a C int", Bytes(all)));
     }
-    let needs = [0, root.ranks.saturating_sub(1)].map(|rank| {
-        let seat = Seat::of(cell, rank);
-        program(mockup, seat).map(|program| program.memory(seat))
-    });
-    let Some(needed) = needs.into_iter().flatten().max() else {
+    let Some(needed) = most_memory(cell, mockup, even) else {
         return Some(format!("it is no mock-up of {}", cell.collective));
     };
     (needed as u64 > memory.0).then(|| {
@@ -107,33 +114,54 @@ fn obstacle(cell: Cell, mockup: Mockup, memory: Bytes) -> Option<String> {
     })
 }
 
-/// What programs have to call instead, with the memory that it takes on the rank that needs the most.
-pub fn advice(cell: Cell, mockup: Mockup) -> (String, Bytes) {
-    let memory = |rank| {
-        let seat = Seat::of(cell, rank);
-        program(mockup, seat).map_or(0, |program: Program| program.memory(seat))
-    };
-    let most = memory(0).max(memory(cell.ranks.0.saturating_sub(1) as usize));
+/// The memory of the rank that needs the most: the root, another rank of its node, the first of the next, or the last.
+fn most_memory(cell: Cell, mockup: Mockup, even: Option<Even>) -> Option<usize> {
+    let last = cell.ranks.0.saturating_sub(1) as usize;
+    let next = even.map_or(0, |even| even.each as usize);
+    let needs = [0, 1, next, last].map(|rank| {
+        let seat = Seat::of(cell, rank.min(last), even);
+        program(mockup, seat).map(|program| program.memory(seat))
+    });
+    needs.into_iter().flatten().max()
+}
+
+/// What programs have to call instead, with the memory that it takes on the rank that needs the most, where the nodes
+/// that it depends on are known.
+pub fn advice(cell: Cell, mockup: Mockup, even: Option<Even>) -> (String, Option<Bytes>) {
     let collective = title(cell.collective.name());
     let calls = match mockup {
-        Mockup::Pattern(pattern) => calls(cell, pattern),
+        Mockup::Pattern(pattern) => calls(cell, pattern, even),
         Mockup::Split { pieces, barrier } => {
             let between = if barrier { ", with a barrier between them" } else { "" };
             format!("{pieces} calls of MPI_{collective} with a {pieces}th of the data each{between}")
         }
         Mockup::Pad(bytes) => format!("MPI_{collective} with a message of {bytes}, whose surplus is ignored"),
     };
-    (calls, Bytes(most as u64))
+    (calls, most_memory(cell, mockup, even).map(|most| Bytes(most as u64)))
 }
 
-fn calls(cell: Cell, pattern: Pattern) -> String {
-    let made = program(Mockup::Pattern(pattern), Seat::of(cell, 0)).unwrap_or_default();
-    let mut names: Vec<&str> = made.calls().map(|(call, ..)| name(call)).collect();
-    if made.combined() > 0 || pattern == Pattern::ExscanReduceLocal {
-        names.push("MPI_Reduce_local");
+fn calls(cell: Cell, pattern: Pattern, even: Option<Even>) -> String {
+    // How the nodes are made up changes counts, not calls.
+    let even = even.or_else(|| pattern.needs_nodes().then_some(Even { nodes: 2, each: 2 }));
+    // Only the root makes all calls, and only others combine.
+    let made = program(Mockup::Pattern(pattern), Seat::of(cell, 0, even)).unwrap_or_default();
+    let mut names: Vec<String> = made.calls().map(|(on, call, ..)| format!("{}{}", name(call), among(on))).collect();
+    if made.combined() > 0 || matches!(cell.collective, Collective::Scan) {
+        names.push("MPI_Reduce_local".to_owned());
     }
     let how = catalogue::find(cell.collective, pattern).map_or("", |guideline| guideline.calls);
     format!("{} ({how})", names.join(", then "))
+}
+
+/// Who makes a call together.
+fn among(on: Group) -> &'static str {
+    match on {
+        Group::All => "",
+        Group::Node => " on each node",
+        Group::FirstNode => " on the root's node",
+        Group::Lane => " among the ranks in the same place on all nodes",
+        Group::Leaders => " among the first ranks of all nodes",
+    }
 }
 
 /// As MPI writes it: `Reduce_scatter`.

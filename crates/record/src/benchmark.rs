@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::component::Component;
+use crate::placement::Even;
 use crate::units::{Bytes, Ranks};
 
 /// What one job benchmarks.
@@ -28,6 +29,8 @@ pub struct Benchmark {
     pub percentiles: Vec<f64>,
     /// Whether a call of each size is checked on known data.
     pub validate: bool,
+    /// The nodes, for a mock-up that makes calls on them.
+    pub even: Option<Even>,
 }
 
 /// How a message size is timed.

@@ -99,8 +99,8 @@ pub struct Violation {
     pub best: Mockup,
     /// What to call instead.
     pub advice: String,
-    /// What that needs on a rank beside the caller's buffers.
-    pub memory: Bytes,
+    /// What that needs on a rank beside the caller's buffers; missing where it depends on nodes that nothing is known of.
+    pub memory: Option<Bytes>,
     /// What would cure it.
     pub cure: Cure,
 }

@@ -69,7 +69,7 @@ pub use han_choice::{HanAlgorithm, HanChoice, HanSettings};
 pub use handover::{Handed, Handover};
 pub use manifest::Manifest;
 pub use mockup::Mockup;
-pub use placement::{Layout, Nodes, Placement, Serving};
+pub use placement::{Even, Layout, Nodes, Placement, Serving};
 pub use plan::Plan;
 pub use policy::Policy;
 pub use profile::Profile;

@@ -61,6 +61,8 @@ patterns! {
     GatherLocal = "gather+local",
     Gatherv = "gatherv",
     GathervBcast = "gatherv+bcast",
+    Hier = "hier",
+    Lane = "lane",
     Reduce = "reduce",
     ReduceBcast = "reduce+bcast",
     ReduceScatter = "reduce_scatter",
@@ -75,6 +77,20 @@ patterns! {
     ScatterAllgather = "scatter+allgather",
     Scatterv = "scatterv",
     ScattervAllgatherv = "scatterv+allgatherv",
+}
+
+impl Pattern {
+    /// Whether its calls go to the nodes of a communicator, and to ranks of different nodes, rather than to all of it.
+    pub fn needs_nodes(self) -> bool {
+        matches!(self, Self::Hier | Self::Lane)
+    }
+}
+
+impl Mockup {
+    /// Whether its calls go to parts of a communicator that follow from its nodes.
+    pub fn needs_nodes(self) -> bool {
+        matches!(self, Self::Pattern(pattern) if pattern.needs_nodes())
+    }
 }
 
 /// A text that names no mock-up.

@@ -53,6 +53,18 @@ impl Layout {
         Ranks(u32::try_from(most).unwrap_or(u32::MAX))
     }
 
+    /// Several nodes with equally many ranks, one node's behind the other's; why they are not that, in a phrase.
+    pub fn even<H: Ord>(self, hosts: &[H], ranks: Ranks) -> Result<Even, String> {
+        let even = self.nodes(hosts, ranks).even()?;
+        let order: Vec<usize> = self.order(hosts).into_iter().take(ranks.0 as usize).collect();
+        let together = |node: &[usize]| node.iter().all(|rank| hosts[*rank] == hosts[node[0]]);
+        if order.chunks(even.each as usize).all(together) {
+            Ok(even)
+        } else {
+            Err("the ranks of its nodes are not consecutive".to_owned())
+        }
+    }
+
     /// Where the ranks of a communicator of this size are.
     pub fn nodes<H: Ord>(self, hosts: &[H], ranks: Ranks) -> Nodes {
         let mut counts: BTreeMap<&H, (usize, u32)> = BTreeMap::new();
@@ -63,6 +75,15 @@ impl Layout {
         counts.sort_unstable();
         Nodes(counts.into_iter().map(|(_, count)| count).collect())
     }
+}
+
+/// Several nodes with equally many ranks each, at least two, in rank order node after node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Even {
+    /// The number of nodes.
+    pub nodes: u32,
+    /// The ranks of each.
+    pub each: u32,
 }
 
 /// The number of earlier ranks on the same host, for each rank.
@@ -85,6 +106,21 @@ impl Nodes {
     /// Whether there are several nodes.
     pub fn are_several(&self) -> bool {
         self.0.len() > 1
+    }
+
+    /// What they are where each has as many ranks, if these are consecutive; why they are not, in a phrase, elsewhere.
+    pub fn even(&self) -> Result<Even, String> {
+        let (least, most) = (self.0.iter().min().copied(), self.0.iter().max().copied());
+        match (least, most) {
+            (Some(least), Some(most)) if self.are_several() && least == most && most > 1 => {
+                Ok(Even { nodes: self.0.len() as u32, each: most })
+            }
+            (Some(_), Some(1)) if self.are_several() => Err("its nodes have one rank each".to_owned()),
+            (Some(least), Some(most)) if self.are_several() => {
+                Err(format!("its nodes have {least} to {most} ranks, not equally many"))
+            }
+            _ => Err("all its ranks are on one node".to_owned()),
+        }
     }
 
     /// Whether some node has several ranks.
@@ -131,6 +167,11 @@ pub struct Placement {
 }
 
 impl Placement {
+    /// The nodes of communicators of this size where they have equally many ranks, several each.
+    pub fn even(&self, ranks: Ranks) -> Option<Even> {
+        self.nodes.get(&ranks)?.even().ok()
+    }
+
     /// The components that have to be out of the way before `coll/tuned` serves.
     pub fn without(&self, collective: Collective, ranks: Ranks) -> &[Component] {
         let found = self.serving.iter().find(|serving| serving.collective == collective && serving.ranks == ranks);
@@ -162,5 +203,20 @@ mod tests {
         assert_eq!(nodes(Layout::OnePerNode, 3), "3 nodes x 1 rank");
         assert_eq!(nodes(Layout::Spread, 6), "3 nodes x 2 ranks");
         assert_eq!(Layout::Block.nodes(&HOSTS, Ranks(4)), Nodes(vec![3, 1]));
+    }
+
+    #[test]
+    fn nodes_are_even_where_each_has_as_many_consecutive_ranks() {
+        let even = |layout: Layout, hosts: &[&str]| layout.even(hosts, Ranks(hosts.len() as u32));
+        assert_eq!(even(Layout::Block, &["a", "a", "b", "b", "c", "c"]), Ok(Even { nodes: 3, each: 2 }));
+        for (layout, hosts, why) in [
+            (Layout::Block, &["a", "a"][..], "one node"),
+            (Layout::Block, &["a", "b"], "one rank each"),
+            (Layout::Block, &["a", "a", "b"], "1 to 2 ranks"),
+            (Layout::Block, &["a", "b", "a", "b"], "not consecutive"),
+            (Layout::Spread, &["a", "a", "b", "b"], "not consecutive"),
+        ] {
+            assert!(even(layout, hosts).is_err_and(|said| said.contains(why)), "{layout} {hosts:?}");
+        }
     }
 }

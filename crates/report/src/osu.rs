@@ -119,6 +119,7 @@ mod tests {
 
     fn benchmark(collective: Collective, percentiles: &[f64], validate: bool) -> Benchmark {
         Benchmark {
+            even: None,
             collective,
             ranks: Ranks(4),
             candidate: Candidate::Builtin,

@@ -99,7 +99,7 @@ fn checked(
     // A gain that shrinks below what is tolerated where the best was not picked was luck.
     let best = best.filter(|_| severity.is_none_or(|severity| severity.point >= criteria.min_gain));
     let violation = best.map(|best| {
-        let (advice, memory) = advice(cell.cell, best.mockup);
+        let (advice, memory) = advice(cell.cell, best.mockup, placement.even(cell.cell.ranks));
         // Where the best was picked, its gain is a little too large.
         let worth = severity.map_or_else(|| gain(&best), |severity| 1.0 + severity.point);
         let cure = remedy.map_or(Cure::Unmeasured, |remedy| cure(remedy, worth, criteria));

@@ -1,5 +1,6 @@
 //! Calls one after the other, as benchmarks make them.
 
+use std::rc::Rc;
 use std::time::Instant;
 
 use collrules_record::benchmark::{Benchmark, Length, Line};
@@ -13,6 +14,7 @@ use crate::communicators;
 use crate::control::Control;
 use crate::error::WorkerError;
 use crate::ffi::{self, Tools};
+use crate::nodes::Parts;
 use crate::operation::Operation;
 use crate::report::{emit, report};
 use crate::switch::Switch;
@@ -30,6 +32,7 @@ pub(crate) fn run(control: &Control, tools: &Tools, benchmark: &Benchmark) -> Re
     ffi::return_errors(&comm);
     let asking = Asking::of(Some(tools), benchmark.collective, &[benchmark.candidate])?;
     asking.as_ref().map_or(Ok(()), |asking| asking.before(0))?;
+    let parts = benchmark.even.map(|even| Parts::of(&comm, even).map(Rc::new)).transpose()?;
     for length in &benchmark.lengths {
         report(control, &Event::Benchmarking(*length));
         let cell = benchmark.cell(*length);
@@ -38,8 +41,8 @@ pub(crate) fn run(control: &Control, tools: &Tools, benchmark: &Benchmark) -> Re
             cell: cell.to_string(),
             class,
         };
-        let (valid, times) =
-            time(&comm, cell, benchmark.candidate, *length, benchmark.validate).map_err(|error| match error {
+        let (valid, times) = time((&comm, parts.as_ref()), cell, benchmark.candidate, *length, benchmark.validate)
+            .map_err(|error| match error {
                 Trouble::Call(class) => failed(class),
                 Trouble::Worker(error) => error,
             })?;
@@ -60,13 +63,14 @@ enum Trouble {
 
 /// Whether this rank's data was right, if that was asked for, and the seconds of each timed call on this rank.
 fn time(
-    comm: &SimpleCommunicator,
+    (comm, parts): (&SimpleCommunicator, Option<&Rc<Parts>>),
     cell: Cell,
     candidate: Candidate,
     length: Length,
     validate: bool,
 ) -> Result<(Option<bool>, Vec<f64>), Trouble> {
-    let mut operation = Operation::new(cell, comm, &[candidate]).map_err(|error| Trouble::Worker(error.into()))?;
+    let mut operation =
+        Operation::new(cell, comm, &[candidate], parts).map_err(|error| Trouble::Worker(error.into()))?;
     let means = operation.means(candidate);
     let valid =
         if validate { Some(operation.checked_call(comm, means, 1, None).map_err(Trouble::Call)?) } else { None };

@@ -2,6 +2,7 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use collrules_record::units::Ranks;
 use collrules_record::{Candidate, Cell, Component, Layout};
@@ -15,6 +16,7 @@ use mpi::traits::Group;
 use crate::control::Control;
 use crate::error::WorkerError;
 use crate::ffi::{self, Tools};
+use crate::nodes::Parts;
 use crate::switch::Switch;
 
 /// The channel over the same ranks in the order in which communicators of this layout take them. Rank 0 stays rank 0.
@@ -84,6 +86,8 @@ pub(crate) struct Communicators<'a> {
     /// How many are kept per communicator size, unless a single cell needs more.
     most_per_size: usize,
     bases: BTreeMap<Ranks, SimpleCommunicator>,
+    /// For mock-ups that make calls on nodes and between them: made once per size, as a program would.
+    parts: BTreeMap<Ranks, Rc<Parts>>,
     candidates: BTreeMap<Ranks, BTreeMap<Key, Kept>>,
     /// Counts uses.
     turn: u64,
@@ -113,6 +117,7 @@ impl<'a> Communicators<'a> {
             plan,
             most_per_size: MOST_COMMUNICATORS / sizes.len().max(1),
             bases: BTreeMap::new(),
+            parts: BTreeMap::new(),
             candidates: BTreeMap::new(),
             turn: 0,
             made: 0,
@@ -126,6 +131,13 @@ impl<'a> Communicators<'a> {
             vacant.insert(first(self.control, cell.ranks)?.expect("only members prepare"));
         }
         let base = &self.bases[&cell.ranks];
+        if candidates.iter().any(|candidate| matches!(candidate, Candidate::Mockup(mockup) if mockup.needs_nodes()))
+            && let Some(even) = self.plan.placement.even(cell.ranks)
+            && let Entry::Vacant(vacant) = self.parts.entry(cell.ranks)
+        {
+            vacant.insert(Rc::new(Parts::of(base, even)?));
+            self.made += 2;
+        }
         let kept = self.candidates.entry(cell.ranks).or_default();
         self.turn += 1;
         let mut missing = Vec::new();
@@ -162,7 +174,7 @@ impl<'a> Communicators<'a> {
             kept.insert((cell.collective, candidate), Kept { comm, used: self.turn });
             self.made += 1;
         }
-        let all = self.candidates.values().map(BTreeMap::len).sum::<usize>();
+        let all = self.candidates.values().map(BTreeMap::len).sum::<usize>() + 2 * self.parts.len();
         self.most = self.most.max(all);
         Ok(())
     }
@@ -175,6 +187,11 @@ impl<'a> Communicators<'a> {
     /// For synchronising and for collecting results; what is tuned plays no part in it.
     pub(crate) fn base(&self, cell: Cell) -> &SimpleCommunicator {
         &self.bases[&cell.ranks]
+    }
+
+    /// For calls on nodes and lanes; none where no mock-up makes any.
+    pub(crate) fn parts(&self, cell: Cell) -> Option<&Rc<Parts>> {
+        self.parts.get(&cell.ranks)
     }
 
     /// For calls of a candidate.

@@ -26,6 +26,11 @@ pub(crate) enum WorkerError {
     NotOpenMpi(String),
     #[error("the job has {has} ranks, and a communicator of {wants} is wanted")]
     TooFewRanks { has: u32, wants: u32 },
+    #[error(
+        "the ranks of this job are on other nodes than those that the job before had when it was asked: leave out the \
+         mock-ups lane and hier (--only), or place ranks node after node (mpirun --map-by slot)"
+    )]
+    NotOnNodes,
 }
 
 impl From<Infallible> for WorkerError {

@@ -18,6 +18,7 @@
 //! | `switch` | setting a choice so that the next communicator is made with it |
 //! | `asking` | asking HAN for one of its algorithms, call by call |
 //! | `communicators` | one communicator per size and candidate |
+//! | `nodes` | those of nodes and lanes, for mock-ups that make calls there |
 //! | `measure` | checking and timing, as rank 0 says |
 //! | `benchmark` | calls one after the other, as benchmarks make them |
 //! | `probe` | calls whose return codes tell which rule served |
@@ -36,6 +37,7 @@ mod faults;
 mod ffi;
 mod harness;
 mod measure;
+mod nodes;
 mod operation;
 mod probe;
 mod report;

@@ -216,7 +216,7 @@ impl Member<'_> {
         }
         self.communicators.prepare(cell, &planned.candidates)?;
         let base = self.communicators.base(cell);
-        let mut operation = Operation::new(cell, base, &planned.candidates)?;
+        let mut operation = Operation::new(cell, base, &planned.candidates, self.communicators.parts(cell))?;
         let asking = Asking::of(self.tools, cell.collective, &planned.candidates)?;
         let mut failed = Vec::new();
         let start = now();
@@ -267,7 +267,7 @@ impl Member<'_> {
         let candidates: Vec<Candidate> = visit.candidates.iter().map(|place| planned.candidates[*place]).collect();
         self.communicators.prepare(cell, &candidates)?;
         let base = self.communicators.base(cell);
-        let mut operation = Operation::new(cell, base, &candidates)?;
+        let mut operation = Operation::new(cell, base, &candidates, self.communicators.parts(cell))?;
         let width = candidates.len();
         let mut order: Vec<usize> = (0..width).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed);

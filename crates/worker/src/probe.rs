@@ -29,7 +29,7 @@ pub(crate) fn run(control: &Control, calls: &[Call]) -> Result<(), WorkerError> 
     for (place, call) in calls.iter().enumerate() {
         let Some(Some(comm)) = comms.get(&call.ranks) else { continue };
         report(control, &Event::Calling { call: place });
-        let mine = Operation::new(call.cell(), comm, &[])?.checked_call(comm, Means::Itself, place as u64, None);
+        let mine = Operation::new(call.cell(), comm, &[], None)?.checked_call(comm, Means::Itself, place as u64, None);
         let all = control.gather(call.ranks.0, mine);
         if control.is_root() {
             outcomes.push(outcome(&all));
@@ -66,7 +66,8 @@ pub(crate) fn serving(
         for components in without {
             let comm = communicators::without(base, components)?;
             ffi::return_errors(&comm);
-            let mine = Operation::new(call.cell(), &comm, &[])?.checked_call(&comm, Means::Itself, place as u64, None);
+            let mine =
+                Operation::new(call.cell(), &comm, &[], None)?.checked_call(&comm, Means::Itself, place as u64, None);
             let all = control.gather(call.ranks.0, mine);
             if control.is_root() {
                 row.push(outcome(&all));

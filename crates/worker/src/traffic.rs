@@ -40,7 +40,7 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &LaunchPlan) -> Result
             continue;
         }
         let base = communicators.base(cell);
-        let mut operation = Operation::new(cell, base, &planned.candidates)?;
+        let mut operation = Operation::new(cell, base, &planned.candidates, communicators.parts(cell))?;
         let asking = Asking::of(Some(tools), cell.collective, &planned.candidates)?;
         for (index, candidate) in planned.candidates.iter().enumerate() {
             asking.as_ref().map_or(Ok(()), |asking| asking.before(index))?;

@@ -4,11 +4,12 @@
 //! |---|---|
 //! | `moving` | collectives that move data, and barrier |
 //! | `reducing` | collectives with an operation |
+//! | `nodes` | both, by calls on nodes and between them |
 //! | `parts` | splits and pads of all |
 
 mod moving;
+mod nodes;
 mod parts;
-
 mod reducing;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use crate::program::{Call, NOTHING, Part, Program, Reducing, Seat};
 /// What a rank does instead of the collective; nothing where the mock-up is none of this collective and message.
 pub fn program(mockup: Mockup, seat: Seat) -> Option<Program> {
     match mockup {
+        Mockup::Pattern(pattern) if pattern.needs_nodes() => nodes::program(pattern, seat),
         Mockup::Pattern(pattern) if seat.collective.reduces() => reducing::program(pattern, seat),
         Mockup::Pattern(pattern) => moving::program(pattern, seat),
         Mockup::Split { pieces, barrier } => parts::split(seat, pieces as usize, barrier),

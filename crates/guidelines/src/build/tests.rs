@@ -1,12 +1,12 @@
 //! Programs carried out without MPI, all ranks side by side: results, memory, and that ranks agree about their calls.
 
 use collrules_record::cell::type_size;
-use collrules_record::{Bytes, Cell, Mockup, Ranks};
+use collrules_record::{Bytes, Cell, Even, Mockup, Ranks};
 
 use super::*;
 use crate::catalogue::CATALOGUE;
 use crate::memory::Term;
-use crate::program::{Place, Step};
+use crate::program::{Group, Place, Step};
 use crate::select::{Wishes, select};
 
 /// The buffers of a rank: sent, received, and extra ones.
@@ -57,7 +57,7 @@ impl Rank {
     }
 
     /// Up to the next call.
-    fn next(&mut self) -> Option<(Call, Part, Part)> {
+    fn next(&mut self) -> Option<(Group, Call, Part, Part)> {
         while let Some(step) = self.steps.next() {
             match step {
                 Step::Copy { from, to } => {
@@ -68,7 +68,7 @@ impl Rank {
                     let sum = combined(&[self.read(from), self.read(to)], Reducing::Sum);
                     self.write(to, &sum);
                 }
-                Step::Call { call, from, to } => return Some((call, from, to)),
+                Step::Call { on, call, from, to } => return Some((on, call, from, to)),
             }
         }
         None
@@ -92,8 +92,8 @@ fn combined(all: &[Vec<u8>], how: Reducing) -> Vec<u8> {
     result
 }
 
-/// One call of all ranks, as MPI defines it.
-fn carry_out(ranks: &mut [Rank], calls: &[(Call, Part, Part)]) {
+/// One call of all ranks of a communicator, as MPI defines it.
+fn carry_out(ranks: &mut [&mut Rank], calls: &[(Call, Part, Part)]) {
     let p = ranks.len();
     let sent: Vec<Vec<u8>> = ranks.iter().zip(calls).map(|(rank, (_, from, _))| rank.read(*from)).collect();
     let root = |rank: usize, bytes: Vec<u8>| (rank == 0).then_some(bytes);
@@ -141,17 +141,42 @@ fn carry_out(ranks: &mut [Rank], calls: &[(Call, Part, Part)]) {
     }
 }
 
+/// Those who make a call with a rank: its communicator.
+fn circle(seat: Seat, on: Group) -> usize {
+    let (node, place) = seat.place();
+    match on {
+        Group::All => 0,
+        Group::Node | Group::FirstNode => node,
+        Group::Lane | Group::Leaders => place,
+    }
+}
+
 /// What all ranks have in the end.
-fn outcome(cell: Cell, program: impl Fn(Seat) -> Program) -> Vec<Vec<u8>> {
-    let seats: Vec<Seat> = (0..cell.ranks.0 as usize).map(|rank| Seat::of(cell, rank)).collect();
+fn outcome(cell: Cell, even: Option<Even>, program: impl Fn(Seat) -> Program) -> Vec<Vec<u8>> {
+    let seats: Vec<Seat> = (0..cell.ranks.0 as usize).map(|rank| Seat::of(cell, rank, even)).collect();
     let mut ranks: Vec<Rank> = seats.iter().map(|seat| Rank::new(*seat, &program(*seat))).collect();
     loop {
         let calls: Vec<_> = ranks.iter_mut().filter_map(Rank::next).collect();
         if calls.is_empty() {
             break;
         }
-        assert_eq!(calls.len(), ranks.len(), "all ranks make as many calls");
-        carry_out(&mut ranks, &calls);
+        assert_eq!(calls.len(), ranks.len(), "all ranks have as many calls");
+        let on = calls[0].0;
+        assert!(calls.iter().all(|call| call.0 == on), "all ranks make them among the same");
+        for wanted in seats.iter().map(|seat| circle(*seat, on)).collect::<std::collections::BTreeSet<_>>() {
+            let takes_part = |rank: usize| seats[rank].seat_in(on).is_some() && circle(seats[rank], on) == wanted;
+            let (mut members, mut theirs) = (Vec::new(), Vec::new());
+            for (number, (rank, (_, call, from, to))) in ranks.iter_mut().zip(&calls).enumerate() {
+                if takes_part(number) {
+                    assert_eq!(seats[number].seat_in(on).map(|it| it.1), Some(members.len()), "in rank order");
+                    members.push(rank);
+                    theirs.push((call.clone(), *from, *to));
+                }
+            }
+            if !members.is_empty() {
+                carry_out(&mut members, &theirs);
+            }
+        }
     }
     // Undefined.
     if cell.collective == Collective::Exscan {
@@ -168,30 +193,42 @@ fn itself(seat: Seat) -> Program {
 }
 
 /// Every mock-up that a cell can get.
-fn all(cell: Cell) -> Vec<Mockup> {
+fn all(cell: Cell, even: Option<Even>) -> Vec<Mockup> {
     let sizes = [Bytes(cell.bytes.0 + 4), Bytes(cell.bytes.0 * 2 + 4)].map(|size| Bytes(size.0 / 4 * 4));
-    select(cell, &Wishes { only: &[], pieces: &[2, 3, 5], sizes: &sizes, memory: Bytes(u64::MAX) }).mockups
+    let memory = Bytes(u64::MAX);
+    let even = even.ok_or_else(String::new);
+    select(cell, &Wishes { only: &[], pieces: &[2, 3, 5], sizes: &sizes, memory, even }).mockups
+}
+
+/// Ways to have so many ranks on nodes.
+fn nodes(ranks: u32) -> Vec<Option<Even>> {
+    let even = (2..ranks).filter(|each| ranks.is_multiple_of(*each)).map(|each| Even { nodes: ranks / each, each });
+    std::iter::once(None).chain(even.map(Some)).collect()
 }
 
 #[test]
 fn every_mockup_gives_what_its_collective_gives() {
     let mut tried = std::collections::BTreeSet::new();
     for collective in Collective::ALL {
-        for ranks in 2..=9 {
+        for ranks in 2..=12 {
             for elements in [1, 2, 3, 5, 7, 16, 37] {
                 let bytes = if collective.has_sizes() { elements * type_size(collective) } else { 0 };
                 let cell = Cell { collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };
-                let right = outcome(cell, itself);
-                for mockup in all(cell) {
-                    let made = outcome(cell, |seat| program(mockup, seat).expect("was selected"));
-                    assert_eq!(made, right, "{mockup} of {cell}");
-                    tried.insert((collective, mockup.to_string().split(':').next().map(str::to_owned)));
+                let right = outcome(cell, None, itself);
+                for even in nodes(ranks) {
+                    for mockup in all(cell, even) {
+                        let made = outcome(cell, even, |seat| program(mockup, seat).expect("was selected"));
+                        assert_eq!(made, right, "{mockup} of {cell} on {even:?}");
+                        let kind = if mockup.needs_nodes() { mockup.to_string() } else { "other".to_owned() };
+                        tried.insert((collective, kind));
+                        tried.insert((collective, mockup.to_string().split(':').next().unwrap_or_default().to_owned()));
+                    }
                 }
             }
         }
     }
-    // Patterns of all 14; splits and pads of all but barrier.
-    assert_eq!(tried.len(), 3 * 14 - 2);
+    // Patterns of all 14, others than those of nodes in all; splits and pads of all but barrier; hier of 9, lane of 8.
+    assert_eq!(tried.len(), 4 * 14 - 2 + 9 + 8);
 }
 
 #[test]
@@ -203,11 +240,12 @@ fn formulas_bound_what_programs_need_and_are_reached() {
                 let bytes =
                     if guideline.collective.has_sizes() { elements * type_size(guideline.collective) } else { 0 };
                 let cell = Cell { collective: guideline.collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };
-                for rank in 0..ranks as usize {
-                    let seat = Seat::of(cell, rank);
+                let ways = nodes(ranks).into_iter().filter(|even| even.is_some() == guideline.pattern.needs_nodes());
+                for (even, rank) in ways.flat_map(|even| (0..ranks as usize).map(move |rank| (even, rank))) {
+                    let seat = Seat::of(cell, rank, even);
                     let made = program(Mockup::Pattern(guideline.pattern), seat).expect("is in the catalogue");
                     let formula = if rank == 0 { guideline.root } else { guideline.others };
-                    let (needed, bound) = (made.memory(seat) as u64, formula.bytes(cell));
+                    let (needed, bound) = (made.memory(seat) as u64, formula.bytes(cell, even));
                     assert!(
                         needed <= bound,
                         "{} {}: {needed} > {bound}",
@@ -226,11 +264,11 @@ fn formulas_bound_what_programs_need_and_are_reached() {
 
 #[test]
 fn the_catalogue_has_each_guideline_once() {
-    assert_eq!(CATALOGUE.len(), 36);
+    assert_eq!(CATALOGUE.len(), 36 + 17);
     let mut pairs: Vec<_> = CATALOGUE.iter().map(|it| (it.collective, it.pattern)).collect();
     pairs.sort_unstable();
     pairs.dedup();
-    assert_eq!(pairs.len(), 36);
+    assert_eq!(pairs.len(), CATALOGUE.len());
     for pattern in collrules_record::mockup::Pattern::ALL {
         assert!(pairs.iter().any(|(_, known)| known == pattern), "{}", pattern.name());
     }
@@ -241,7 +279,8 @@ fn what_does_not_fit_is_left_out_with_its_reason() {
     let cell = Cell { collective: Collective::Allgather, ranks: Ranks(4), bytes: Bytes(3) };
     let split = |pieces| Mockup::Split { pieces, barrier: false };
     let only = [split(4), Mockup::Pad(Bytes(3)), Mockup::Pattern(collrules_record::mockup::Pattern::Alltoall)];
-    let wishes = Wishes { only: &only, pieces: &[], sizes: &[], memory: Bytes(11) };
+    let even = Err("all its ranks are on one node".to_owned());
+    let wishes = Wishes { only: &only, pieces: &[], sizes: &[], memory: Bytes(11), even };
     let selected = select(cell, &wishes);
     let whys: Vec<&str> = selected.left_out.iter().map(|left| left.why.as_str()).collect();
     assert_eq!(selected.mockups, []);
@@ -249,6 +288,11 @@ fn what_does_not_fit_is_left_out_with_its_reason() {
     assert_eq!(whys[1], "3B is not above the message of 3B");
     assert!(whys[2].starts_with("it needs 12B on a rank") && whys[2].ends_with("allows 11B"), "{}", whys[2]);
     let huge = Cell { bytes: Bytes(1 << 30), ..cell };
-    let why = &select(huge, &Wishes { memory: Bytes(u64::MAX), ..wishes }).left_out[2].why;
+    let why = &select(huge, &Wishes { memory: Bytes(u64::MAX), ..wishes.clone() }).left_out[2].why;
     assert!(why.ends_with("exceed a C int"), "{why}");
+    let lane = [Mockup::Pattern(collrules_record::mockup::Pattern::Lane)];
+    let alone = select(cell, &Wishes { only: &lane, ..wishes.clone() });
+    assert!(alone.left_out[0].why.starts_with("all its ranks are on one node; it takes two nodes"), "{alone:?}");
+    let even = Ok(Even { nodes: 2, each: 2 });
+    assert_eq!(select(cell, &Wishes { only: &lane, memory: Bytes(18), even, ..wishes }).mockups, lane);
 }

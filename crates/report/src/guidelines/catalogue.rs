@@ -28,7 +28,8 @@ pub fn list() -> String {
         .push("                      pad:SIZE                       one call of SIZE, whose surplus is ignored".into());
     lines.push(String::new());
     lines.push(
-        "p ranks, m message bytes, e bytes of an element, m' = m rounded up to a multiple of p*e. Splits and pads need\n\
+        "p ranks, m message bytes, e bytes of an element, m' = m rounded up to a multiple of p*e; n nodes of r ranks\n\
+         each, r and n at least 2, one node's ranks behind the other's, which hier and lane take. Splits and pads need\n\
          buffers for what they pack: up to p*m/K each way for a split, p*SIZE for a pad of collectives with blocks.\n\
          All blocks together have to be within a C int, and a message has to be whole elements."
             .into(),

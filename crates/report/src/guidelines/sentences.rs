@@ -104,8 +104,8 @@ fn told(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String 
 
 fn cure(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String {
     let named = |choice| registry::describe(checked.release, cell.cell.collective, choice);
-    let instead =
-        format!("Programs can make {}; that needs {} beside their buffers.", violation.advice, violation.memory);
+    let needs = violation.memory.map_or(String::new(), |memory| format!("; that needs {memory} beside their buffers"));
+    let instead = format!("Programs can make {}{needs}.", violation.advice);
     match &violation.cure {
         Cure::Rule { choice, gain } => {
             format!("A rule for {} cures it ({gain:.2}x): `collrules tune` writes it.", named(*choice))

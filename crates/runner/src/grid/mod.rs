@@ -165,6 +165,7 @@ impl Grid {
                             only.as_deref(),
                             with_requests,
                             !survey.not_switchable.contains(collective),
+                            &survey.hosts,
                         )),
                     }
                 }
@@ -220,6 +221,7 @@ impl Grid {
         only: Option<&[Candidate]>,
         with_requests: bool,
         switchable: bool,
+        hosts: &[String],
     ) -> CellPlan {
         let admitted = algorithms.iter().filter(|algorithm| algorithm.ranks.admits(cell.ranks));
         let choices: Vec<Choice> = match only {
@@ -240,19 +242,24 @@ impl Grid {
         let references: Vec<Reference> = self.references(cell, only).collect();
         let (references, same) = equivalent::share_references(cell, &references);
         shared.extend(same);
-        let Selected { mockups, left_out } = self.mockups_of(cell);
+        let Selected { mockups, left_out } = self.mockups_of(cell, hosts);
         let mockups = mockups.into_iter().map(Candidate::Mockup);
         let candidates = std::iter::once(Candidate::Builtin).chain(tuned).chain(references).chain(mockups).collect();
         CellPlan { cell, candidates, shared, left_out }
     }
 
     /// The mock-ups that a cell gets, and those that it cannot have.
-    fn mockups_of(&self, cell: Cell) -> Selected {
+    fn mockups_of(&self, cell: Cell, hosts: &[String]) -> Selected {
         let Some(mockups) = &self.mockups else { return Selected::default() };
         let mut sizes = self.sizes.clone();
         sizes.sort_unstable();
-        let wishes =
-            Wishes { only: &mockups.only, pieces: &mockups.pieces, sizes: &sizes, memory: mockups.max_extra_memory };
+        let wishes = Wishes {
+            only: &mockups.only,
+            pieces: &mockups.pieces,
+            sizes: &sizes,
+            memory: mockups.max_extra_memory,
+            even: self.layout.even(hosts, cell.ranks),
+        };
         select(cell, &wishes)
     }
 

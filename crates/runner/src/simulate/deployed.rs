@@ -36,15 +36,11 @@ impl DeployedLaunch {
         Ok(Self { rules, release, seed })
     }
 
-    /// The time of a cell's calls in this launch.
-    pub(super) fn seconds(&self, model: &Model, cell: Cell) -> f64 {
-        let truth = match &self.rules {
-            None => model.seconds(cell, Candidate::Builtin),
-            Some(file) => {
-                let bytes = cell.lookup_bytes(self.release);
-                let served = file.serve(cell.collective, cell.ranks, bytes, Distribution::Any);
-                model.deployed_seconds(cell, served.choice)
-            }
+    /// The time of a candidate's calls of a cell in this launch.
+    pub(super) fn seconds(&self, model: &Model, cell: Cell, candidate: Candidate) -> f64 {
+        let truth = match candidate {
+            Candidate::Mockup(mockup) => model.mockup_seconds(cell, mockup, &|inner| self.served(model, inner)),
+            _ => self.served(model, cell),
         };
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(u64::MAX);
@@ -52,6 +48,13 @@ impl DeployedLaunch {
         // Cells are told apart by what they are, since launches may have different ones.
         rng.set_stream(u64::MAX - 1 - cell_number(cell));
         truth * (shared + Model::CELL_NOISE * normal(&mut rng)).exp()
+    }
+
+    /// The same of the collective itself, without what the launch makes of it.
+    fn served(&self, model: &Model, cell: Cell) -> f64 {
+        let Some(file) = &self.rules else { return model.seconds(cell, Candidate::Builtin) };
+        let served = file.serve(cell.collective, cell.ranks, cell.lookup_bytes(self.release), Distribution::Any);
+        model.deployed_seconds(cell, served.choice)
     }
 }
 

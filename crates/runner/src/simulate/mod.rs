@@ -156,7 +156,7 @@ impl Computed<'_> {
     fn seconds(&self, cell: Cell, candidate: Candidate) -> f64 {
         self.launch
             .as_ref()
-            .map_or_else(|| self.model.seconds(cell, candidate), |launch| launch.seconds(self.model, cell))
+            .map_or_else(|| self.model.seconds(cell, candidate), |launch| launch.seconds(self.model, cell, candidate))
     }
 }
 

@@ -50,7 +50,9 @@ impl Model {
         match (self.scenario, candidate) {
             (Scenario::Noise, _) => algorithm_seconds(cell, stale),
             (Scenario::Planted, _) => planted(cell, candidate) * algorithm_seconds(cell, stale),
-            (_, Candidate::Mockup(mockup)) => self.mockup_seconds(cell, mockup),
+            (_, Candidate::Mockup(mockup)) => {
+                mockup_seconds(cell, mockup, &|inner| self.seconds(inner, Candidate::Builtin))
+            }
             (_, Candidate::Tuned(choice)) => algorithm_seconds(cell, choice),
             (_, Candidate::Reference(reference)) => played_seconds(cell, reference),
             // A rules file is asked for what it says before it comes to this.
@@ -65,21 +67,12 @@ impl Model {
         }
     }
 
-    /// What the builtins for the inner calls cost together, and the copies. The rank with the most to copy counts: the
-    /// root, or another.
-    fn mockup_seconds(&self, cell: Cell, mockup: Mockup) -> f64 {
-        let of_rank = |rank: usize| {
-            let program = program(mockup, Seat::of(cell, rank))?;
-            let calls = program.calls().map(|(call, from, to)| match call.cell(from, to, cell.ranks.0 as usize) {
-                Some(inner) => self.seconds(inner, Candidate::Builtin),
-                None => message_seconds(to.len),
-            });
-            let calls: f64 = calls.sum();
-            Some(calls + copy_seconds(program.copied()) + reduction_seconds(program.combined()))
-        };
-        let all = [0, cell.ranks.0.saturating_sub(1) as usize].into_iter().filter_map(of_rank);
-        // The grid plans no other.
-        all.reduce(f64::max).unwrap_or(f64::INFINITY)
+    /// The same of a mock-up whose inner calls take these times.
+    pub(crate) fn mockup_seconds(&self, cell: Cell, mockup: Mockup, inner: &dyn Fn(Cell) -> f64) -> f64 {
+        match self.scenario {
+            Scenario::Noise | Scenario::Planted => self.seconds(cell, Candidate::Mockup(mockup)),
+            _ => mockup_seconds(cell, mockup, inner),
+        }
     }
 
     /// The time without noise where a rules file in force makes this choice, in seconds.
@@ -94,6 +87,24 @@ impl Model {
             self.seconds(cell, Candidate::of(choice))
         }
     }
+}
+
+/// What the inner calls cost together, and the copies. The rank with the most to copy counts: the root, or another.
+/// Simulated ranks have a host each, so that no mock-up asks for nodes.
+fn mockup_seconds(cell: Cell, mockup: Mockup, inner: &dyn Fn(Cell) -> f64) -> f64 {
+    let of_rank = |rank: usize| {
+        let seat = Seat::of(cell, rank, None);
+        let program = program(mockup, seat)?;
+        let calls = program.calls().map(|(on, call, from, to)| {
+            let Some((ranks, _)) = seat.seat_in(on) else { return 0.0 };
+            call.cell(from, to, ranks).map_or_else(|| message_seconds(to.len), inner)
+        });
+        let calls: f64 = calls.sum();
+        Some(calls + copy_seconds(program.copied()) + reduction_seconds(program.combined()))
+    };
+    let all = [0, cell.ranks.0.saturating_sub(1) as usize].into_iter().filter_map(of_rank);
+    // The grid plans no other.
+    all.reduce(f64::max).unwrap_or(f64::INFINITY)
 }
 
 /// The message bytes from which on, in `Scenario::Planted`, bcast is beaten.

@@ -19,7 +19,7 @@ static BYTES: [AtomicU64; PEERS] = [const { AtomicU64::new(0) }; PEERS];
 static CALLED: AtomicBool = AtomicBool::new(false);
 
 /// Takes the place of the function of Open MPI 4.1 and 5.0: `peer` is a rank of the job, collectives have negative tags,
-/// and reference algorithms one of their own.
+/// and messages of our own, those of reference algorithms and of a mock-up, have one.
 #[unsafe(no_mangle)]
 extern "C" fn mca_common_monitoring_record_pml(peer: c_int, size: usize, tag: c_int) {
     CALLED.store(true, Ordering::Relaxed);

@@ -1,36 +1,44 @@
 //! A mock-up on the caller's buffers: its own buffers exist before it is timed, its copies are a part of it.
 
+use std::rc::Rc;
+
 use collrules_guidelines::program::Reducing;
-use collrules_guidelines::{Call, Part, Place, Program, Step};
+use collrules_guidelines::{Call, Part, Place, Program, Seat, Step};
 use mpi::topology::SimpleCommunicator;
 
 use super::memory::{TooLarge, buffer};
 use crate::ffi::calls::{self, Counts, Types};
 use crate::ffi::{Called, messages};
+use crate::nodes::Parts;
 
 /// A program with its buffers.
 pub(super) struct Prepared {
     /// In elements of four bytes, so that what is reduced is aligned.
     extra: Vec<Vec<i32>>,
     steps: Vec<Ready>,
+    /// For calls on nodes and lanes.
+    parts: Option<Rc<Parts>>,
 }
 
 /// A step, with what its call takes beside the buffers.
 struct Ready {
     step: Step,
+    /// Whether this rank makes the call, or passes by.
+    takes_part: bool,
     counts: Option<Counts>,
     types: Option<Types>,
 }
 
 impl Prepared {
-    pub(super) fn new(program: Program, ranks: usize) -> Result<Self, TooLarge> {
+    pub(super) fn new(program: Program, seat: Seat, parts: Option<Rc<Parts>>) -> Result<Self, TooLarge> {
         let extra = program.extra.iter().map(|len| buffer(0, len.div_ceil(4))).collect::<Result<_, _>>()?;
         let steps = program.steps.into_iter().map(|step| Ready {
             counts: counts(&step),
-            types: matches!(step, Step::Call { call: Call::Alltoallw(_), .. }).then(|| Types::of(ranks)),
+            types: matches!(step, Step::Call { call: Call::Alltoallw(_), .. }).then(|| Types::of(seat.ranks)),
+            takes_part: !matches!(step, Step::Call { on, .. } if seat.seat_in(on).is_none()),
             step,
         });
-        Ok(Self { extra, steps: steps.collect() })
+        Ok(Self { extra, steps: steps.collect(), parts })
     }
 
     /// Carries it out, but for the call that is skipped.
@@ -52,8 +60,9 @@ impl Prepared {
                     let (from, to) = buffers.pair(*from, *to);
                     messages::reduce_local(ints(from), ints_mut(to))?;
                 }
-                Step::Call { call, from, to } => {
-                    if skipped != Some(number) {
+                Step::Call { on, call, from, to } => {
+                    if ready.takes_part && skipped != Some(number) {
+                        let comm = self.parts.as_ref().and_then(|parts| parts.among(*on)).unwrap_or(comm);
                         ready.call(comm, call, &mut buffers, *from, *to)?;
                     }
                     number += 1;

@@ -13,6 +13,8 @@ mod memory;
 mod mockup;
 mod scripted;
 
+use std::rc::Rc;
+
 use collrules_guidelines::Seat;
 use collrules_record::cell::type_size;
 use collrules_record::{Candidate, Cell, Mockup};
@@ -23,6 +25,7 @@ use mpi::topology::{Communicator, SimpleCommunicator};
 use self::data::{Buffers, Data};
 use self::mockup::Prepared;
 use crate::ffi::{Called, ErrorClass, calls};
+use crate::nodes::Parts;
 pub(crate) use memory::TooLarge;
 
 /// Why a call cannot be made.
@@ -61,14 +64,19 @@ enum Family {
 
 impl Operation {
     /// Buffers of a member of the communicator, for calls and for the mock-ups and reference algorithms among these
-    /// candidates, touched once so that no page is missing later.
-    pub(crate) fn new(cell: Cell, comm: &SimpleCommunicator, candidates: &[Candidate]) -> Result<Self, Unsupported> {
+    /// candidates, touched once so that no page is missing later. Some mock-ups need the communicators of nodes.
+    pub(crate) fn new(
+        cell: Cell,
+        comm: &SimpleCommunicator,
+        candidates: &[Candidate],
+        parts: Option<&Rc<Parts>>,
+    ) -> Result<Self, Unsupported> {
         let size = type_size(cell.collective);
         if !cell.bytes.0.is_multiple_of(size) {
             return Err(Unsupported::PartOfElement { cell, size });
         }
         let too_large = |cause| Unsupported::TooLarge { cell, cause };
-        let seat = Seat::of(cell, comm.rank() as usize);
+        let seat = Seat::of(cell, comm.rank() as usize, parts.map(|parts| parts.even));
         let mut family = match (cell.collective, size) {
             (Collective::Barrier, _) => Family::Barrier,
             (_, 1) => Family::Data(Box::new(Data::<u8>::new(seat).map_err(too_large)?)),
@@ -82,7 +90,7 @@ impl Operation {
                 Candidate::Mockup(mockup) => {
                     let program = collrules_guidelines::program(mockup, seat);
                     let program = program.ok_or(Unsupported::NoMockup { cell, mockup })?;
-                    mockups.push((mockup, Prepared::new(program, seat.ranks).map_err(too_large)?));
+                    mockups.push((mockup, Prepared::new(program, seat, parts.cloned()).map_err(too_large)?));
                 }
                 _ => {}
             }

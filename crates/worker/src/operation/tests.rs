@@ -10,7 +10,7 @@ use super::data::{Buffers, Data, Known};
 const SALT: u64 = 41;
 
 fn data<T: Known>(collective: Collective, rank: usize, ranks: usize, block: usize) -> Data<T> {
-    Data::new(Seat { collective, rank, ranks, bytes: block * size_of::<T>() }).expect("small")
+    Data::new(Seat { collective, rank, ranks, bytes: block * size_of::<T>(), even: None }).expect("small")
 }
 
 fn filled<T: Known>(collective: Collective, ranks: usize, block: usize) -> Vec<Data<T>> {

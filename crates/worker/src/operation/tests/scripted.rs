@@ -66,7 +66,7 @@ type Planted<'a> = &'a (dyn Fn(usize, &mut Vec<Step>) + Sync);
 
 /// Carries out a script on all ranks, and says on which of them the result is right.
 fn outcome<T: Known + std::ops::AddAssign + Send>(cell: Cell, reference: Reference, planted: Planted<'_>) -> Vec<bool> {
-    let data = |rank| Data::<T>::new(Seat::of(cell, rank)).expect("small");
+    let data = |rank| Data::<T>::new(Seat::of(cell, rank, None)).expect("small");
     let all: Vec<Data<T>> = (0..cell.ranks.0 as usize).map(data).collect();
     std::thread::scope(|scope| {
         let running: Vec<_> = all
