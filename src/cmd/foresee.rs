@@ -38,6 +38,10 @@ pub(super) fn print(
         counted(plan.points(), "point"),
         counted(plan.launches as usize, "launch"),
     ));
+    if !plan.patterns.is_empty() {
+        let patterns = counted(plan.patterns.len(), "pattern");
+        remarks.push(format!("{patterns} beside them, by which the machine's numbers are found."));
+    }
     let others = (1.0 + PROOF_JOBS) * started.startup.0;
     remarks.extend(sentences(&forecast, budget, others));
     for (what, most) in beyond.iter().filter(|(_, most)| most.0 > 0.0) {

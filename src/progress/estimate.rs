@@ -39,7 +39,7 @@ impl Estimate {
             took: Vec::new(),
             planned: 0,
             begun: None,
-            cells: plan.cells.len(),
+            cells: plan.cells.len() + plan.patterns.len(),
             seen: BTreeSet::new(),
             finished: 0,
             visits: 0,
@@ -51,7 +51,7 @@ impl Estimate {
             Notice::Launching => {
                 self.planned = launch.planned - self.first;
                 self.budget = seconds(&launch.plan.schedule);
-                self.cells = launch.plan.cells.len();
+                self.cells = launch.plan.subjects();
                 self.begun = None;
                 self.seen.clear();
                 (self.finished, self.visits) = (0, 0);

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::validation::Outcome;
-use collrules_record::{Candidate, Cell, Plan, Validation};
+use collrules_record::{Candidate, Cast, Cell, Pattern, Plan, Subject, Validation};
 use collrules_runner::RunnerError;
 use collrules_runner::campaign::{Launch, Notice, Tally};
 use collrules_runner::proof::Proof;
@@ -56,6 +56,7 @@ fn started(run: &Path, plan: &Plan, resumed: bool) -> Value {
         "resumed": resumed,
         "cells": plan.cells.len(),
         "points": plan.points(),
+        "patterns": plan.patterns.len(),
         "launches": collrules_runner::separate::starts(plan).len(),
         "budget_s": plan.budget().map(|budget| budget.0),
     })
@@ -112,21 +113,30 @@ fn concluded(run: &RunDir, findings: &Findings, proof: &Proof) -> Value {
 
 /// Writes what happened in a launch, unless programs have no use for it.
 pub(super) fn notice(launch: &Launch<'_>, notice: &Notice<'_>, estimate: &Estimate) {
-    let planned = |cell: usize| &launch.plan.cells[cell];
+    let with_subject = |line: Value, index: usize| match launch.plan.subject(index) {
+        Subject::Cell(cell) => with_cell(line, cell),
+        Subject::Pattern(pattern) => with_pattern(line, pattern),
+    };
+    let with_turn = |line: Value, index: usize, turn: usize| match launch.plan.cells.get(index) {
+        Some(planned) => with_point(line, planned.cell, planned.candidates[turn]),
+        None => with_cast(line, launch.plan.pattern(index).pattern, &launch.plan.pattern(index).casts[turn]),
+    };
     let mut line = match notice {
         Notice::Launching => json!({ "event": "launch", "planned": launch.planned, "cells": launch.plan.cells.len() }),
         Notice::Failed(error) => json!({ "event": "failed", "why": error.to_string() }),
         Notice::Trying(cell) => with_cell(json!({ "event": "trying" }), *cell),
         Notice::Acquitted(cell) => with_cell(json!({ "event": "acquitted" }), *cell),
+        Notice::EndedCast(ended) => {
+            let line = json!({ "event": "quarantined", "ended": ended.ended.to_string() });
+            with_cast(line, ended.pattern, &ended.cast)
+        }
         Notice::Quarantined(point) => {
             let line = json!({ "event": "quarantined", "ended": point.ended.to_string() });
             with_point(line, point.cell, point.candidate)
         }
         Notice::Event(event) => match event {
-            Event::Checking { cell, candidate } => {
-                with_point(json!({ "event": "checking" }), planned(*cell).cell, planned(*cell).candidates[*candidate])
-            }
-            Event::Visiting { cell } => with_cell(json!({ "event": "visiting" }), planned(*cell).cell),
+            Event::Checking { cell, candidate } => with_turn(json!({ "event": "checking" }), *cell, *candidate),
+            Event::Visiting { cell } => with_subject(json!({ "event": "visiting" }), *cell),
             Event::Visited { cell, visit, candidates, rounds, .. } => {
                 let line = json!({
                     "event": "visited",
@@ -136,14 +146,14 @@ pub(super) fn notice(launch: &Launch<'_>, notice: &Notice<'_>, estimate: &Estima
                     "done": estimate.done(),
                     "left_s": estimate.left().as_secs_f64(),
                 });
-                with_cell(line, planned(*cell).cell)
+                with_subject(line, *cell)
             }
             Event::Disqualified { cell, candidate, why } | Event::Dropped { cell, candidate, why } => {
                 let name = if matches!(event, Event::Dropped { .. }) { "dropped" } else { "disqualified" };
                 let line = json!({ "event": name, "why": why });
-                with_point(line, planned(*cell).cell, planned(*cell).candidates[*candidate])
+                with_turn(line, *cell, *candidate)
             }
-            Event::Finished { cell } => with_cell(json!({ "event": "finished" }), planned(*cell).cell),
+            Event::Finished { cell } => with_subject(json!({ "event": "finished" }), *cell),
             Event::Measured { why } => json!({ "event": "launch_ended", "why": why }),
             _ => return,
         },
@@ -157,6 +167,19 @@ fn with_cell(mut line: Value, cell: Cell) -> Value {
     line["collective"] = cell.collective.name().into();
     line["comm_size"] = cell.ranks.0.into();
     line["message_bytes"] = cell.bytes.0.into();
+    line
+}
+
+fn with_pattern(mut line: Value, pattern: Pattern) -> Value {
+    line["pattern"] = pattern.shape.name().into();
+    line["comm_size"] = pattern.ranks.0.into();
+    line["message_bytes"] = pattern.bytes.0.into();
+    line
+}
+
+fn with_cast(line: Value, pattern: Pattern, cast: &Cast) -> Value {
+    let mut line = with_pattern(line, pattern);
+    line["cast"] = cast.to_string().into();
     line
 }
 

@@ -100,10 +100,11 @@ impl Reporter {
         }
         match event {
             Happening::Measuring { run, plan, resumed } => say(&format!(
-                "{} {} points in {} cells, {} launches, {}, into {}",
+                "{} {} points in {} cells{}, {} launches, {}, into {}",
                 if *resumed { "resuming" } else { "measuring" },
                 plan.points(),
                 plan.cells.len(),
+                if plan.patterns.is_empty() { String::new() } else { format!(", {} patterns", plan.patterns.len()) },
                 separate::starts(plan).len(),
                 at_most(plan, "for about", " at most"),
                 run.display(),
@@ -151,7 +152,7 @@ impl Reporter {
                     self.launches
                 ));
                 if let Notice::Event(Event::Visiting { cell } | Event::Checking { cell, .. }) = notice {
-                    bar.set_message(launch.plan.cells[*cell].cell.to_string());
+                    bar.set_message(launch.plan.subject(*cell).to_string());
                 }
                 if let Some(line) = self.line(launch, notice) {
                     bar.suspend(|| say(&line));
@@ -164,10 +165,11 @@ impl Reporter {
                 } else if let (true, Notice::Event(Event::Visited { cell, .. })) = (due, notice) {
                     let (seen, cells) = self.estimate.seen();
                     say(&format!(
-                        "{}: {seen} of {cells} cells seen, {} visits; now {}; about {} left",
+                        "{}: {seen} of {cells} {} seen, {} visits; now {}; about {} left",
                         self.place(launch),
+                        if launch.plan.patterns.is_empty() { "cells" } else { "cells and patterns" },
                         self.estimate.visits(),
-                        launch.plan.cells[*cell].cell,
+                        launch.plan.subject(*cell),
                         whole_seconds(self.estimate.left()),
                     ));
                     self.how = How::Plain { last: Instant::now() };
@@ -180,14 +182,17 @@ impl Reporter {
     fn line(&self, launch: &Launch<'_>, notice: &Notice<'_>) -> Option<String> {
         Some(match notice {
             Notice::Event(Event::Disqualified { cell, candidate, why }) => {
-                let planned = &launch.plan.cells[*cell];
-                format!("{} is left out in {}: {why}", planned.candidates[*candidate], planned.cell)
+                let (turn, subject) = (launch.plan.turn(*cell, *candidate), launch.plan.subject(*cell));
+                format!("{turn} is left out in {subject}: {why}")
             }
             Notice::Event(Event::Measured { why }) => format!("{} ends: {why}", self.place(launch)),
             Notice::Failed(error) => format!("{} failed: {error}", self.place(launch)),
             Notice::Trying(cell) => format!("trying the candidates of {cell} to find out why"),
             Notice::Acquitted(cell) => {
                 format!("no candidate of {cell} is to blame; measuring continues in a new launch")
+            }
+            Notice::EndedCast(ended) => {
+                format!("{} of ranks {} is left out: {}", ended.pattern, ended.cast, ended.ended)
             }
             Notice::Quarantined(point) => {
                 format!("{} is left out in {} and cells like it: {}", point.candidate, point.cell, point.ended)

@@ -6,6 +6,7 @@
 //! | [`candidate`] | one way to carry out a call that can be timed |
 //! | [`candidate_name`] | what people and files call a candidate |
 //! | [`comparison`] | what changed from one run to a later one |
+//! | [`pattern`] | messages and operations that are timed to know the machine |
 //! | [`mockup`] | the name of other calls that do what a collective does |
 //! | [`component`] | the name of a component of Open MPI's coll framework |
 //! | [`cell`] | collective, communicator size, message size |
@@ -46,6 +47,7 @@ pub mod handover;
 pub mod manifest;
 pub mod mockup;
 pub mod options;
+pub mod pattern;
 pub mod placement;
 pub mod plan;
 pub mod policy;
@@ -69,6 +71,7 @@ pub use han_choice::{HanAlgorithm, HanChoice, HanSettings};
 pub use handover::{Handed, Handover};
 pub use manifest::Manifest;
 pub use mockup::Mockup;
+pub use pattern::{Cast, Pattern, Subject};
 pub use placement::{Even, Layout, Nodes, Placement, Serving};
 pub use plan::Plan;
 pub use policy::Policy;

@@ -116,6 +116,11 @@ pub struct Grid {
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reference: bool,
+    /// Time patterns as well, beside the cells: what a message takes inside a node and between nodes, and what the operation
+    /// of reductions does. --reference does so in any case
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub patterns: bool,
 }
 
 /// Which mock-ups to time beside the builtin.

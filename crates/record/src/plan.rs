@@ -9,6 +9,7 @@ use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::clock::SyncMethod;
 use crate::mockup::Mockup;
+use crate::pattern::{Cast, Pattern};
 use crate::placement::Placement;
 use crate::units::{Ranks, Seconds};
 
@@ -17,6 +18,9 @@ use crate::units::{Ranks, Seconds};
 pub struct Plan {
     /// The cells with their candidates; the builtin is the first candidate of every cell.
     pub cells: Vec<CellPlan>,
+    /// The patterns with their casts, timed in the launches that have all candidates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<PatternPlan>,
     /// The number of ranks of the job: those of the largest communicator.
     pub ranks: Ranks,
     /// How many times the job is started; each launch measures all cells.
@@ -151,6 +155,15 @@ pub struct CellPlan {
     pub left_out: Vec<LeftOut>,
 }
 
+/// A pattern with the ranks that carry it out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PatternPlan {
+    /// The pattern.
+    pub pattern: Pattern,
+    /// The casts: they take turns in every round, and while one plays, the others wait.
+    pub casts: Vec<Cast>,
+}
+
 /// A mock-up that a cell does not get.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
@@ -247,7 +260,8 @@ impl Plan {
     pub fn new(cells: Vec<CellPlan>, launches: u32, schedule: Schedule, seed: u64) -> Self {
         let ranks = cells.iter().map(|planned| planned.cell.ranks).max().unwrap_or_default();
         let (separate, skipped, placement) = (Separate::default(), Vec::new(), Placement::default());
-        Self { cells, ranks, launches, schedule, seed, separate, skipped, deployment: None, placement }
+        let (patterns, deployment) = (Vec::new(), None);
+        Self { cells, patterns, ranks, launches, schedule, seed, separate, skipped, deployment, placement }
     }
 
     /// What the number that rows of this plan carry as their launch counts, for rows of a collective.

@@ -6,10 +6,12 @@ use std::str::FromStr;
 use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::format::FormatVersion;
+use crate::pattern::{Cast, Pattern, Subject};
+use crate::plan::{Plan, Repetition};
 use crate::units::Seconds;
 
 /// The format of the samples file that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
 /// The columns of the samples file, in order. Times are in seconds, sizes in bytes.
 pub const COLUMNS: [&str; 11] = [
@@ -72,6 +74,40 @@ pub struct EndedPoint {
     pub ended: Ended,
 }
 
+/// One timing of a pattern by a cast. Like [`Sample`], but the times are those of the ranks whose time counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PatternSample {
+    /// The number of the launch, from 0.
+    pub launch: u32,
+    /// The visit to the pattern within the launch, from 0.
+    pub visit: u32,
+    /// The round within the visit, from 0.
+    pub round: u32,
+    /// What was timed.
+    pub pattern: Pattern,
+    /// Who carried it out.
+    pub cast: Cast,
+    /// Maximum over ranks: the time.
+    pub max: Seconds,
+    /// Minimum over ranks.
+    pub min: Seconds,
+    /// Mean over ranks.
+    pub mean: Seconds,
+}
+
+/// A cast of a pattern that gets no more samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndedCast {
+    /// The number of the launch, from 0.
+    pub launch: u32,
+    /// What was timed.
+    pub pattern: Pattern,
+    /// Who carried it out.
+    pub cast: Cast,
+    /// Why it ended.
+    pub ended: Ended,
+}
+
 /// A line of the samples file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Row {
@@ -79,6 +115,47 @@ pub enum Row {
     Sample(Sample),
     /// The end of a point.
     Ended(EndedPoint),
+    /// A timing of a pattern.
+    Pattern(PatternSample),
+    /// The end of a cast of a pattern.
+    EndedCast(EndedCast),
+}
+
+impl Row {
+    /// The repetition that it belongs to, under this plan. Patterns are timed in launches that have all candidates.
+    pub fn repetition(&self, plan: &Plan) -> Repetition {
+        match self {
+            Self::Sample(sample) => plan.repetition(sample.cell.collective, sample.launch),
+            Self::Ended(point) => plan.repetition(point.cell.collective, point.launch),
+            Self::Pattern(sample) => Repetition::Launch(sample.launch),
+            Self::EndedCast(ended) => Repetition::Launch(ended.launch),
+        }
+    }
+
+    /// What it is about.
+    pub fn subject(&self) -> Subject {
+        match self {
+            Self::Sample(sample) => Subject::Cell(sample.cell),
+            Self::Ended(point) => Subject::Cell(point.cell),
+            Self::Pattern(sample) => Subject::Pattern(sample.pattern),
+            Self::EndedCast(ended) => Subject::Pattern(ended.pattern),
+        }
+    }
+
+    /// The number that it carries as its launch.
+    pub fn launch(&self) -> u32 {
+        match self {
+            Self::Sample(Sample { launch, .. })
+            | Self::Ended(EndedPoint { launch, .. })
+            | Self::Pattern(PatternSample { launch, .. })
+            | Self::EndedCast(EndedCast { launch, .. }) => *launch,
+        }
+    }
+
+    /// Whether it is a timing.
+    pub fn is_timing(&self) -> bool {
+        matches!(self, Self::Sample(_) | Self::Pattern(_))
+    }
 }
 
 /// A timing of which some times may be missing, as in what others measured.

@@ -11,12 +11,16 @@
 //! | `step` | what a rank does at a time |
 //! | `tree`, `ring`, `direct` | the primitives |
 //! | `script` | compositions of primitives: the reference algorithms |
+//! | `pattern` | messages between two, and the operation alone: what the machine's numbers are found by |
 //! | `play` | all ranks together, with the time that they take |
+//! | `ending` | what each rank has in the end |
 //! | `bound` | the time that no algorithm can undercut |
 
 mod blocks;
 mod bound;
 mod direct;
+mod ending;
+mod pattern;
 mod play;
 mod ring;
 mod script;
@@ -25,6 +29,8 @@ mod tree;
 
 pub use blocks::Blocks;
 pub use bound::{Bound, bound, rotation_bound};
+pub use ending::{Ending, Origin, ending};
+pub use pattern::{ping_pong, reduce_local};
 pub use play::{Happening, Machine, Stuck, play};
 pub use script::{Primitive, Reference, Script};
 pub use step::{Place, Range, Step};

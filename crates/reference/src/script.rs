@@ -43,9 +43,16 @@ pub enum Primitive {
 /// What every rank does in a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
-    primitives: Vec<Primitive>,
-    root: u32,
+    plot: Plot,
     blocks: Blocks,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Plot {
+    /// Primitives, one after the other.
+    Primitives { primitives: Vec<Primitive>, root: u32 },
+    /// The steps of each rank, written down.
+    Parts(Vec<Vec<Step>>),
 }
 
 impl Reference {
@@ -128,12 +135,20 @@ impl Script {
             matches!(collective, Collective::Bcast | Collective::Reduce | Collective::Scatter | Collective::Gather);
         let primitives = reference.primitives(collective)?.to_vec();
         let fits = blocks.ranks() >= 2 && root < blocks.ranks();
-        fits.then_some(Self { primitives, root: if rooted { root } else { 0 }, blocks })
+        let plot = Plot::Primitives { primitives, root: if rooted { root } else { 0 } };
+        fits.then_some(Self { plot, blocks })
     }
 
     /// Everybody's block for the rank before; none for fewer than 2 ranks.
     pub fn rotation(blocks: Blocks) -> Option<Self> {
-        (blocks.ranks() >= 2).then_some(Self { primitives: vec![Primitive::Rotation], root: 0, blocks })
+        let plot = Plot::Primitives { primitives: vec![Primitive::Rotation], root: 0 };
+        (blocks.ranks() >= 2).then_some(Self { plot, blocks })
+    }
+
+    /// A script that is written down: what each rank does, in rank order. Here messages without elements are sent as well,
+    /// since it takes time to send nothing.
+    pub fn of_parts(parts: Vec<Vec<Step>>, blocks: Blocks) -> Self {
+        Self { plot: Plot::Parts(parts), blocks }
     }
 
     /// How the vector is divided.
@@ -141,11 +156,16 @@ impl Script {
         &self.blocks
     }
 
-    /// What a rank does, in order. Messages without elements are left out on both sides.
-    pub fn steps(&self, rank: u32) -> impl Iterator<Item = Step> + '_ {
-        let (ranks, root) = (self.blocks.ranks(), self.root);
-        let all = self.primitives.iter().flat_map(move |primitive| primitive.steps(rank, ranks, root));
-        all.filter_map(|step| step.without_nothing(&self.blocks))
+    /// What a rank does, in order. Messages of primitives without elements are left out on both sides.
+    pub fn steps(&self, rank: u32) -> Box<dyn Iterator<Item = Step> + '_> {
+        let ranks = self.blocks.ranks();
+        match &self.plot {
+            Plot::Primitives { primitives, root } => {
+                let all = primitives.iter().flat_map(move |primitive| primitive.steps(rank, ranks, *root));
+                Box::new(all.filter_map(|step| step.without_nothing(&self.blocks)))
+            }
+            Plot::Parts(parts) => Box::new(parts.get(rank as usize).into_iter().flatten().copied()),
+        }
     }
 
     /// Whether every rank does the same in both.

@@ -32,7 +32,7 @@ impl Range {
 }
 
 /// Where blocks that arrive are put.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
     /// To their places in the rank's vector.
     Vector,
@@ -92,6 +92,18 @@ impl Step {
                 (true, false) => Some(Self::Receive { from, blocks: receive, into }),
                 (true, true) => None,
             },
+        }
+    }
+
+    /// The same step where the ranks that it deals with are called otherwise. Blocks keep their numbers.
+    pub fn among(self, name: impl Fn(u32) -> u32) -> Self {
+        match self {
+            Self::Send { to, blocks } => Self::Send { to: name(to), blocks },
+            Self::Receive { from, blocks, into } => Self::Receive { from: name(from), blocks, into },
+            Self::Exchange { to, send, from, receive, into } => {
+                Self::Exchange { to: name(to), send, from: name(from), receive, into }
+            }
+            Self::Reduce { blocks } => Self::Reduce { blocks },
         }
     }
 

@@ -1,10 +1,11 @@
 //! About how long a campaign will take: a short job times the builtin at both ends of the sizes, and every candidate is
 //! taken to need as much.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::plan::Schedule;
-use collrules_record::{Candidate, Cell, Plan, Ranks, Seconds};
+use collrules_record::pattern::Shape;
+use collrules_record::plan::{PatternPlan, Schedule};
+use collrules_record::{Bytes, Candidate, Plan, Ranks, Seconds, Subject};
 use collrules_rules::Collective;
 
 use crate::backend::Backend;
@@ -26,9 +27,9 @@ pub struct Forecast {
     pub measuring: Seconds,
     /// What they would take without a budget.
     pub unbounded: Seconds,
-    /// Cells that were timed for this.
+    /// Cells and patterns that were timed for this.
     pub timed: usize,
-    /// Cells of which nothing is known, and which are left out: the short job ended before it came to any of the same
+    /// Cells and patterns of which nothing is known, and which are left out: the short job ended before it came to any of the same
     /// collective and communicator size, or the builtin failed there.
     pub unknown: usize,
 }
@@ -61,20 +62,22 @@ pub fn forecast(backend: &mut dyn Backend, plan: &Plan) -> Result<Forecast, Runn
         Ok(())
     })?;
     found.retain(|_, cost| cost.turn > 0.0);
-    let timed: Vec<(Cell, Cost)> = found.into_iter().map(|(at, cost)| (short.cells[at].cell, cost)).collect();
+    let timed: Vec<(Subject, Cost)> = found.into_iter().map(|(at, cost)| (short.subject(at), cost)).collect();
 
     let Schedule { min_rounds, warmup_rounds, rounds_per_visit, budget, startup, .. } = plan.schedule;
     // One untimed round goes with every visit.
     let rounds = f64::from(warmup_rounds + min_rounds + min_rounds.div_ceil(rounds_per_visit.max(1)));
     let (mut first, mut all, mut unknown) = (0.0, 0.0, 0);
-    for planned in &plan.cells {
-        let Some(cost) = cost_in(&timed, planned.cell) else {
+    let cells = plan.cells.iter().map(|planned| (Subject::Cell(planned.cell), planned.candidates.len()));
+    let patterns = plan.patterns.iter().map(|planned| (Subject::Pattern(planned.pattern), planned.casts.len()));
+    for (subject, turns) in cells.chain(patterns) {
+        let Some(cost) = cost_in(&timed, subject) else {
             unknown += 1;
             continue;
         };
-        let apart = plan.separate.collectives.contains(&planned.cell.collective);
+        let apart = matches!(subject, Subject::Cell(cell) if plan.separate.collectives.contains(&cell.collective));
         let times = f64::from(if apart { plan.separate.series } else { plan.launches });
-        let turns = times * planned.candidates.len() as f64;
+        let turns = times * turns as f64;
         first += turns * (cost.check + cost.turn);
         all += turns * (cost.check + rounds * cost.turn);
     }
@@ -88,15 +91,19 @@ pub fn forecast(backend: &mut dyn Backend, plan: &Plan) -> Result<Forecast, Runn
     Ok(Forecast { measuring: Seconds(measuring), unbounded: Seconds(unbounded), timed: timed.len(), unknown })
 }
 
-/// The builtin at the smallest and the largest message of every collective and communicator size.
+/// The builtin at the smallest and the largest message of every collective and communicator size, and each pattern at its
+/// smallest and largest size.
 fn short_job(plan: &Plan) -> LaunchPlan {
-    let mut ends: BTreeMap<(Collective, Ranks), (Cell, Cell)> = BTreeMap::new();
-    for cell in plan.cells.iter().map(|planned| planned.cell) {
-        let (first, last) = ends.entry((cell.collective, cell.ranks)).or_insert((cell, cell));
-        (*first, *last) = ((*first).min(cell), (*last).max(cell));
-    }
-    let mut cells: Vec<Cell> = ends.into_values().flat_map(|(first, last)| [first, last]).collect();
-    cells.dedup();
+    let cells = ends(plan.cells.iter().map(|planned| Subject::Cell(planned.cell)));
+    let cells: Vec<LaunchCell> = plan
+        .cells
+        .iter()
+        .filter(|planned| cells.contains(&Subject::Cell(planned.cell)))
+        .map(|planned| LaunchCell::new(planned.cell, vec![Candidate::Builtin]))
+        .collect();
+    let patterns = ends(plan.patterns.iter().map(|planned| Subject::Pattern(planned.pattern)));
+    let is_end = |planned: &&PatternPlan| patterns.contains(&Subject::Pattern(planned.pattern));
+    let patterns = plan.patterns.iter().filter(is_end).cloned().collect();
     let schedule = Schedule {
         warmup_rounds: 1,
         min_rounds: 0,
@@ -106,25 +113,43 @@ fn short_job(plan: &Plan) -> LaunchPlan {
         limit: Some(Seconds(LIMIT)),
         ..plan.schedule
     };
-    let cells = cells.into_iter().map(|cell| LaunchCell::new(cell, vec![Candidate::Builtin])).collect();
-    LaunchPlan { ranks: plan.ranks, placement: plan.placement.clone(), ..LaunchPlan::new(cells, schedule, plan.seed) }
+    let (ranks, placement) = (plan.ranks, plan.placement.clone());
+    LaunchPlan { ranks, patterns, placement, ..LaunchPlan::new(cells, schedule, plan.seed) }
 }
 
-/// The cost in a cell: on the straight line, over bytes, cost_in the ends that were timed.
-fn cost_in(timed: &[(Cell, Cost)], cell: Cell) -> Option<Cost> {
-    let alike = |(known, _): &&(Cell, Cost)| (known.collective, known.ranks) == (cell.collective, cell.ranks);
-    let mut ends = timed.iter().filter(alike);
-    let smallest = ends.next()?;
-    let ((low, first), (high, last)) = (smallest, ends.next_back().unwrap_or(smallest));
-    let width = (high.bytes.0 - low.bytes.0).max(1) as f64;
-    let share = cell.bytes.0.saturating_sub(low.bytes.0) as f64 / width;
+/// What subjects have in common whose costs lie on a line over bytes, and their bytes.
+fn line_of(subject: Subject) -> ((Option<Collective>, Option<Shape>, Ranks), Bytes) {
+    match subject {
+        Subject::Cell(cell) => ((Some(cell.collective), None, cell.ranks), cell.bytes),
+        Subject::Pattern(pattern) => ((None, Some(pattern.shape), pattern.ranks), pattern.bytes),
+    }
+}
+
+/// The first and the last of every line.
+fn ends(subjects: impl Iterator<Item = Subject>) -> BTreeSet<Subject> {
+    let mut ends: BTreeMap<_, (Subject, Subject)> = BTreeMap::new();
+    for subject in subjects {
+        let (first, last) = ends.entry(line_of(subject).0).or_insert((subject, subject));
+        (*first, *last) = ((*first).min(subject), (*last).max(subject));
+    }
+    ends.into_values().flat_map(|(first, last)| [first, last]).collect()
+}
+
+/// The cost in a subject: on the straight line, over bytes, between the ends that were timed.
+fn cost_in(timed: &[(Subject, Cost)], subject: Subject) -> Option<Cost> {
+    let (line, bytes) = line_of(subject);
+    let alike = timed.iter().map(|(known, cost)| (line_of(*known), *cost)).filter(|((other, _), _)| *other == line);
+    let alike: Vec<(Bytes, Cost)> = alike.map(|((_, bytes), cost)| (bytes, cost)).collect();
+    let ((low, first), (high, last)) = (*alike.first()?, *alike.last()?);
+    let width = high.0.saturating_sub(low.0).max(1) as f64;
+    let share = bytes.0.saturating_sub(low.0) as f64 / width;
     let on_line = |from: f64, to: f64| (from + share * (to - from)).max(0.0);
     Some(Cost { check: on_line(first.check, last.check), turn: on_line(first.turn, last.turn) })
 }
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::Bytes;
+    use collrules_record::Cell;
     use collrules_record::plan::Repetition;
     use collrules_rules::Release;
 
@@ -184,12 +209,13 @@ mod tests {
 
     #[test]
     fn costs_lie_on_the_line_between_the_ends() {
-        let cell = |bytes| Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) };
+        let of = |bytes| Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) };
+        let cell = |bytes| Subject::Cell(of(bytes));
         let cost = |turn| Cost { check: 2.0 * turn, turn };
         let timed = [(cell(100), cost(1.0)), (cell(300), cost(3.0))];
         let turn = |bytes| cost_in(&timed, cell(bytes)).map(|cost| cost.turn);
         assert_eq!([100, 200, 300].map(turn), [Some(1.0), Some(2.0), Some(3.0)]);
         assert_eq!(cost_in(&timed[..1], cell(500)), Some(cost(1.0)));
-        assert_eq!(cost_in(&timed, Cell { ranks: Ranks(2), ..cell(200) }), None);
+        assert_eq!(cost_in(&timed, Subject::Cell(Cell { ranks: Ranks(2), ..of(200) })), None);
     }
 }

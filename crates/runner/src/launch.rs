@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::plan::{CellPlan, DeployWay, Schedule};
-use collrules_record::{Candidate, Cell, Placement, Ranks};
+use collrules_record::plan::{CellPlan, DeployWay, PatternPlan, Schedule};
+use collrules_record::{Candidate, Cell, Placement, Ranks, Subject};
 use serde::{Deserialize, Serialize};
 
 /// The plan of a launch.
@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct LaunchPlan {
     /// The cells with their candidates; events refer to both by their index.
     pub cells: Vec<LaunchCell>,
+    /// The patterns with their casts. In events their indices follow those of the cells, and casts stand for candidates.
+    pub patterns: Vec<PatternPlan>,
     /// The number of ranks of the job: those of the largest communicator, or more.
     pub ranks: Ranks,
     /// How samples are spread over the launch and when they end.
@@ -70,7 +72,39 @@ impl LaunchPlan {
     /// A launch with these cells together, which nobody looked up components for.
     pub fn new(cells: Vec<LaunchCell>, schedule: Schedule, seed: u64) -> Self {
         let ranks = cells.iter().map(|planned| planned.cell.ranks).max().unwrap_or_default();
-        Self { cells, ranks, schedule, seed, kind: LaunchKind::Together, placement: Placement::default() }
+        let (patterns, kind, placement) = (Vec::new(), LaunchKind::Together, Placement::default());
+        Self { cells, patterns, ranks, schedule, seed, kind, placement }
+    }
+
+    /// How many subjects there are.
+    pub fn subjects(&self) -> usize {
+        self.cells.len() + self.patterns.len()
+    }
+
+    /// The subject with this index.
+    pub fn subject(&self, index: usize) -> Subject {
+        match self.cells.get(index) {
+            Some(planned) => Subject::Cell(planned.cell),
+            None => Subject::Pattern(self.pattern(index).pattern),
+        }
+    }
+
+    /// How many candidates, or casts, the subject with this index has.
+    pub fn turns(&self, index: usize) -> usize {
+        self.cells.get(index).map_or_else(|| self.pattern(index).casts.len(), |planned| planned.candidates.len())
+    }
+
+    /// The name of such a candidate, or the ranks of such a cast.
+    pub fn turn(&self, index: usize, turn: usize) -> String {
+        match self.cells.get(index) {
+            Some(planned) => planned.candidates[turn].to_string(),
+            None => format!("ranks {}", self.pattern(index).casts[turn]),
+        }
+    }
+
+    /// The pattern with this index, which is beyond those of the cells.
+    pub fn pattern(&self, index: usize) -> &PatternPlan {
+        &self.patterns[index - self.cells.len()]
     }
 
     /// Whether the job has a single candidate, so that nothing in it can be compared with anything.

@@ -52,7 +52,7 @@ pub fn starts(plan: &Plan) -> Vec<Start> {
     }
     let Separate { collectives, series } = &plan.separate;
     let together = plan.cells.iter().any(|planned| !collectives.contains(&planned.cell.collective));
-    let launches = if together { plan.launches } else { 0 };
+    let launches = if together || !plan.patterns.is_empty() { plan.launches } else { 0 };
     let mut points: Vec<(Collective, Candidate)> = plan
         .cells
         .iter()
@@ -123,6 +123,7 @@ fn with_one(
     let cells: Vec<LaunchCell> = plan.cells.iter().filter(concerned).map(cell).collect();
     (!cells.is_empty()).then(|| LaunchPlan {
         cells,
+        patterns: Vec::new(),
         ranks: plan.ranks,
         schedule,
         seed: plan.seed,
@@ -162,7 +163,7 @@ pub fn alone(
 /// The budgets of a launch with everything, and of one with a single candidate: as much for a point of the one as of the
 /// other.
 fn budgets(plan: &Plan) -> (Option<Seconds>, Option<Seconds>) {
-    let (mut together, mut alone) = (0, 0);
+    let (mut together, mut alone) = (plan.patterns.iter().map(|planned| planned.casts.len()).sum(), 0);
     for planned in &plan.cells {
         let separate = plan.separate.collectives.contains(&planned.cell.collective);
         *(if separate { &mut alone } else { &mut together }) += planned.candidates.len();
@@ -219,6 +220,7 @@ mod tests {
             launches: 2,
             schedule: Schedule { budget: Some(Seconds(11.0)), ..Schedule::default() },
             seed: 1,
+            patterns: Vec::new(),
             separate: Separate { collectives: BTreeSet::from([Collective::Allgatherv]), series: 3 },
             skipped: Vec::new(),
             deployment: None,

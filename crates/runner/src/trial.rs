@@ -11,10 +11,10 @@ const ROUNDS: u32 = 8;
 /// Opens and visits the cells of a plan in the order in which they stand there, each after an event has named it. What
 /// the calls take is not reported.
 pub fn run<X: Executor>(plan: &LaunchPlan, executor: &mut X, report: &mut dyn FnMut(Event)) -> Result<(), X::Error> {
-    for (cell, planned) in plan.cells.iter().enumerate() {
+    for cell in 0..plan.subjects() {
         let opened = executor.open(cell, &mut |candidate| report(Event::Checking { cell, candidate }))?;
         let failed = |candidate: &usize| opened.failed.iter().any(|(failed, _)| failed == candidate);
-        let candidates: Vec<usize> = (0..planned.candidates.len()).filter(|candidate| !failed(candidate)).collect();
+        let candidates: Vec<usize> = (0..plan.turns(cell)).filter(|candidate| !failed(candidate)).collect();
         report(Event::Visiting { cell });
         if !candidates.is_empty() {
             executor.visit(&Visit { cell, visit: 0, warmup: 0, rounds: ROUNDS, candidates })?;

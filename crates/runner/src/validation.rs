@@ -176,6 +176,7 @@ pub fn plan(
     let nodes = cells.iter().map(|cell| (cell.ranks, layout.nodes(&survey.hosts, cell.ranks))).collect();
     let plan = Plan::new(planned, pairs, schedule, seed);
     Plan {
+        patterns: Vec::new(),
         ranks: plan.ranks.max(ranks),
         deployment: Some(deployment),
         placement: Placement { layout, nodes, serving: Vec::new() },

@@ -19,7 +19,7 @@ use crate::launch::LaunchPlan;
 pub const MARK: &str = "@collrules ";
 
 /// The version of this conversation; both sides must agree exactly.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// The environment variable with the process number of the controller, for ranks that the launcher starts on its own host.
 pub const CONTROLLER: &str = "COLLRULES_CONTROLLER";
@@ -112,7 +112,8 @@ pub struct Sent {
 /// Maximum, minimum and mean over ranks of one call, in seconds.
 pub type RankTimes = [f64; 3];
 
-/// What the worker reports. Cells and candidates are given by their index in the launch.
+/// What the worker reports. Cells and candidates are given by their index in the launch; so are patterns and their casts
+/// (see [`LaunchPlan::subject`]), which the fields call the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {

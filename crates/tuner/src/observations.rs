@@ -8,7 +8,7 @@ use std::sync::Arc;
 use collrules_record::findings::Statistic;
 use collrules_record::rundir::check_head;
 use collrules_record::sample::{COLUMNS, Ended, TableTiming};
-use collrules_record::{Bytes, Candidate, Cell, Ranks};
+use collrules_record::{Bytes, Candidate, Cell, Pattern, Ranks};
 use collrules_rules::Collective;
 use polars::prelude::*;
 
@@ -48,7 +48,7 @@ impl Observations {
             Statistic::RankMaximum | Statistic::SlowestRankSummary => "max_s",
         };
         check_head(Path::new("samples.csv"), text)?;
-        let rows = read_rows(text, time)?;
+        let rows = without_patterns(read_rows(text, time)?)?;
         let ended = rows.column("ended")?.is_not_null();
         let ends = ends(&rows.filter(&ended)?)?;
         // Filtering copies, which a run without ended points is spared.
@@ -235,6 +235,18 @@ fn read_rows(text: &str, time: &str) -> Result<DataFrame, TunerError> {
         .into_reader_with_file_handle(Cursor::new(text.as_bytes()))
         .finish()?;
     Ok(rows)
+}
+
+/// The rows of cells: patterns are no concern of what is decided.
+fn without_patterns(rows: DataFrame) -> Result<DataFrame, TunerError> {
+    let names = rows.column("collective")?.cat32()?;
+    let is_pattern = |code| names.get_mapping().cat_to_str(code).is_some_and(|name| name.starts_with(Pattern::MARK));
+    let mut known: HashMap<u32, bool> = HashMap::new();
+    let codes = names.physical().iter();
+    let of_cells: BooleanChunked = codes
+        .map(|code| Some(!code.is_some_and(|code| *known.entry(code).or_insert_with(|| is_pattern(code)))))
+        .collect();
+    if of_cells.all() { Ok(rows) } else { Ok(rows.filter(&of_cells)?) }
 }
 
 fn collective_ids(names: &Column) -> Result<Column, TunerError> {

@@ -89,6 +89,8 @@ pub(crate) struct Communicators<'a> {
     /// For mock-ups that make calls on nodes and between them: made once per size, as a program would.
     parts: BTreeMap<Ranks, Rc<Parts>>,
     candidates: BTreeMap<Ranks, BTreeMap<Key, Kept>>,
+    /// For patterns, by the ranks that take part in any cast.
+    troupes: BTreeMap<Vec<u32>, SimpleCommunicator>,
     /// Counts uses.
     turn: u64,
     made: u64,
@@ -119,6 +121,7 @@ impl<'a> Communicators<'a> {
             bases: BTreeMap::new(),
             parts: BTreeMap::new(),
             candidates: BTreeMap::new(),
+            troupes: BTreeMap::new(),
             turn: 0,
             made: 0,
             most: 0,
@@ -177,6 +180,26 @@ impl<'a> Communicators<'a> {
         let all = self.candidates.values().map(BTreeMap::len).sum::<usize>() + 2 * self.parts.len();
         self.most = self.most.max(all);
         Ok(())
+    }
+
+    /// Makes the communicator of all ranks that take part in a pattern, in ascending order, on one of them.
+    pub(crate) fn prepare_troupe(&mut self, troupe: &[u32]) -> Result<(), WorkerError> {
+        if let Some(beyond) = troupe.last().copied().filter(|last| *last >= self.control.ranks()) {
+            return Err(WorkerError::TooFewRanks { has: self.control.ranks(), wants: beyond + 1 });
+        }
+        if !self.troupes.contains_key(troupe) {
+            let members: Vec<Rank> = troupe.iter().map(|rank| *rank as Rank).collect();
+            let world = self.control.world();
+            let comm = world.split_by_subgroup(&world.group().include(&members)).expect("only members prepare");
+            ffi::return_errors(&comm);
+            self.troupes.insert(troupe.to_vec(), comm);
+        }
+        Ok(())
+    }
+
+    /// For synchronising the ranks of a pattern, and for its messages.
+    pub(crate) fn troupe(&self, troupe: &[u32]) -> &SimpleCommunicator {
+        &self.troupes[troupe]
     }
 
     /// How many were made for candidates, and the most that there were at a time.

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use std::thread;
 use std::time::Duration;
 
-use collrules_record::{Candidate, Cell};
+use collrules_record::{Candidate, Cast, Cell, Pattern};
 
 /// The rank that fails.
 const RANK: u32 = 1;
@@ -64,7 +64,19 @@ impl Faults {
 
     /// Fails if a fault is meant for this; returns whether the result of the call is to be taken for wrong.
     pub(crate) fn strike(&self, phase: Phase, rank: u32, cell: Cell, candidate: Candidate) -> bool {
-        let is_meant = |fault: &&Fault| rank == RANK && fault.phase == phase && fault.hits(cell, candidate);
+        // One look at an empty list, and no text is made, where nothing fails on purpose.
+        !self.0.is_empty() && self.strike_at(phase, rank, &words_of(cell, candidate))
+    }
+
+    /// The same of a cast of a pattern, which faults name as the samples do.
+    pub(crate) fn strike_pattern(&self, phase: Phase, rank: u32, pattern: Pattern, cast: &Cast) -> bool {
+        let Pattern { shape, ranks, bytes } = pattern;
+        let words = [format!("{}{shape}", Pattern::MARK), ranks.0.to_string(), bytes.0.to_string(), cast.to_string()];
+        self.strike_at(phase, rank, &words)
+    }
+
+    fn strike_at(&self, phase: Phase, rank: u32, words: &[String; 4]) -> bool {
+        let is_meant = |fault: &&Fault| rank == RANK && fault.phase == phase && fault.hits(words);
         let Some(fault) = self.0.iter().find(is_meant) else { return false };
         match fault.kind {
             Kind::Crash => std::process::abort(),
@@ -79,20 +91,22 @@ impl Faults {
 
     /// The call of a mock-up that is left out where it is checked, on all ranks: others would wait for one that lacks it.
     pub(crate) fn skipped(&self, cell: Cell, candidate: Candidate) -> Option<usize> {
-        self.0.iter().filter(|fault| fault.hits(cell, candidate)).find_map(|fault| match fault.kind {
+        let words = || words_of(cell, candidate);
+        self.0.iter().filter(|fault| fault.hits(&words())).find_map(|fault| match fault.kind {
             Kind::Skip(call) => Some(call),
             _ => None,
         })
     }
 }
 
+fn words_of(cell: Cell, candidate: Candidate) -> [String; 4] {
+    [cell.collective.to_string(), cell.ranks.0.to_string(), cell.bytes.0.to_string(), candidate.to_string()]
+}
+
 impl Fault {
-    fn hits(&self, cell: Cell, candidate: Candidate) -> bool {
-        let is = |pattern: &str, value: String| pattern == "*" || pattern == value;
-        is(&self.collective, cell.collective.to_string())
-            && is(&self.ranks, cell.ranks.0.to_string())
-            && is(&self.bytes, cell.bytes.0.to_string())
-            && is(&self.candidate, candidate.to_string())
+    fn hits(&self, words: &[String; 4]) -> bool {
+        let own = [&self.collective, &self.ranks, &self.bytes, &self.candidate];
+        own.into_iter().zip(words).all(|(own, word)| own == "*" || own == word)
     }
 }
 

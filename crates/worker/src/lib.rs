@@ -19,6 +19,7 @@
 //! | `asking` | asking HAN for one of its algorithms, call by call |
 //! | `communicators` | one communicator per size and candidate |
 //! | `nodes` | those of nodes and lanes, for mock-ups that make calls there |
+//! | `playing` | what is checked and timed in a visit: candidates, or casts |
 //! | `measure` | checking and timing, as rank 0 says |
 //! | `benchmark` | calls one after the other, as benchmarks make them |
 //! | `probe` | calls whose return codes tell which rule served |
@@ -39,6 +40,7 @@ mod harness;
 mod measure;
 mod nodes;
 mod operation;
+mod playing;
 mod probe;
 mod report;
 mod survey;

@@ -5,11 +5,11 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
+use collrules_record::Candidate;
 use collrules_record::clock::{ClockCheck, ClockFact, Harness, LaunchEnd, SyncMethod};
 use collrules_record::units::{Ranks, Seconds};
-use collrules_record::{Candidate, Cell};
 use collrules_runner::engine::{self, Executor, Opened};
-use collrules_runner::launch::LaunchPlan;
+use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::schedule::Visit;
 use collrules_runner::trial;
 use collrules_runner::wire::{Event, RankTimes};
@@ -20,7 +20,6 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::asking::Asking;
 use crate::clock::hierarchy::CommonClock;
 use crate::clock::{now, seconds};
 use crate::communicators::Communicators;
@@ -29,7 +28,7 @@ use crate::error::WorkerError;
 use crate::faults::{Faults, Phase};
 use crate::ffi::Tools;
 use crate::harness;
-use crate::operation::{Means, Operation};
+use crate::playing::{self, Playing};
 use crate::report::emit;
 use crate::sync::{Lateness, Synchroniser, dissemination_barrier};
 use crate::turns::{Turn, turns};
@@ -208,28 +207,42 @@ struct Member<'a> {
 }
 
 impl Member<'_> {
+    /// Makes the communicators for what has these places in a subject; false on ranks that take no part in it.
+    fn prepare(&mut self, index: usize, places: &[usize]) -> Result<bool, WorkerError> {
+        if let Some(LaunchCell { cell, candidates, .. }) = self.plan.cells.get(index) {
+            let takes_part = self.rank < cell.ranks.0;
+            if takes_part {
+                let candidates: Vec<Candidate> = places.iter().map(|place| candidates[*place]).collect();
+                self.communicators.prepare(*cell, &candidates)?;
+            }
+            return Ok(takes_part);
+        }
+        let troupe = playing::troupe(self.plan.pattern(index));
+        let takes_part = troupe.contains(&self.rank);
+        if takes_part {
+            self.communicators.prepare_troupe(&troupe)?;
+        }
+        Ok(takes_part)
+    }
+
     fn open(&mut self, index: usize, checking: &mut dyn FnMut(usize)) -> Result<Opened, WorkerError> {
-        let planned = &self.plan.cells[index];
-        let cell = planned.cell;
-        if self.rank >= cell.ranks.0 {
+        let all: Vec<usize> = (0..self.plan.turns(index)).collect();
+        if !self.prepare(index, &all)? {
             return Ok(Opened::default());
         }
-        self.communicators.prepare(cell, &planned.candidates)?;
-        let base = self.communicators.base(cell);
-        let mut operation = Operation::new(cell, base, &planned.candidates, self.communicators.parts(cell))?;
-        let asking = Asking::of(self.tools, cell.collective, &planned.candidates)?;
+        let mut playing = Playing::new(&self.communicators, self.plan, index, &all, self.rank)?;
+        let base = playing.base;
+        let asking = playing.asking(self.tools, &all)?;
         let mut failed = Vec::new();
         let start = now();
-        for (place, candidate) in planned.candidates.iter().enumerate() {
+        for place in all.iter().copied() {
             checking(place);
             asking.as_ref().map_or(Ok(()), |asking| asking.before(place))?;
             dissemination_barrier(base);
-            let comm = self.communicators.candidate(cell, *candidate);
             let salt = (index as u64) << 32 | place as u64;
             // Negative: wrong data; zero: right; positive: an MPI error class.
-            let spoilt = self.faults.strike(Phase::Check, self.rank, cell, *candidate);
-            let mine =
-                operation.checked_call(comm, operation.means(*candidate), salt, self.faults.skipped(cell, *candidate));
+            let spoilt = playing.strike(self.faults, Phase::Check, self.rank, place);
+            let mine = playing.checked_call(place, salt, self.faults);
             let mine = mine.map_or_else(|class| class, |right| -i32::from(!right || spoilt));
             let (mut least, mut most) = (0, 0);
             base.all_reduce_into(&mine, &mut least, SystemOperation::min());
@@ -244,31 +257,21 @@ impl Member<'_> {
         base.all_reduce_into(&seconds(now() - start), &mut round_cost, SystemOperation::max());
         // Checking takes longer than calling. Where it took little, a round of calls tells what they take.
         if round_cost < LONG_CHECK {
-            let passed: Vec<Candidate> = planned
-                .candidates
-                .iter()
-                .enumerate()
-                .filter(|(place, _)| !failed.iter().any(|(out, _)| out == place))
-                .map(|(_, candidate)| *candidate)
-                .collect();
+            let passed = all.into_iter().filter(|place| !failed.iter().any(|(out, _)| out == place));
             let start = now();
-            self.round(cell, &mut operation, &passed, &mut Vec::new())?;
+            self.round(&mut playing, &passed.collect::<Vec<_>>(), &mut Vec::new())?;
             round_cost = seconds(now() - start);
         }
         Ok(Opened { failed, round_cost })
     }
 
     fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, WorkerError> {
-        let planned = &self.plan.cells[visit.cell];
-        let cell = planned.cell;
-        if self.rank >= cell.ranks.0 {
+        if !self.prepare(visit.cell, &visit.candidates)? {
             return Ok(Vec::new());
         }
-        let candidates: Vec<Candidate> = visit.candidates.iter().map(|place| planned.candidates[*place]).collect();
-        self.communicators.prepare(cell, &candidates)?;
-        let base = self.communicators.base(cell);
-        let mut operation = Operation::new(cell, base, &candidates, self.communicators.parts(cell))?;
-        let width = candidates.len();
+        let mut playing = Playing::new(&self.communicators, self.plan, visit.cell, &visit.candidates, self.rank)?;
+        let base = playing.base;
+        let width = playing.len();
         let mut order: Vec<usize> = (0..width).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed);
         // The same stream on all ranks, another for every visit.
@@ -283,9 +286,8 @@ impl Member<'_> {
             // All at first, then those that somebody was late for: right away, since a round is what is compared.
             let mut todo = order.clone();
             for repeat in 0..=MOST_REPEATS {
-                let turn: Vec<Candidate> = todo.iter().map(|place| candidates[*place]).collect();
                 taken.clear();
-                self.round(cell, &mut operation, &turn, &mut taken)?;
+                self.round(&mut playing, &todo, &mut taken)?;
                 counts.calls += todo.len() as u64;
                 counts.repeated += if repeat > 0 { todo.len() as u64 } else { 0 };
                 let Some(round) = timed else { break };
@@ -311,64 +313,59 @@ impl Member<'_> {
             }
         }
         counts.given_up = given_up.len() as u64;
-        let timings = self.reduced(cell, &mine);
+        let timings = self.reduced(&playing, &mine);
         self.synchroniser.learn(counts.missed, counts.calls);
         self.counts.add(counts);
         let valid = timings.chunks(width).enumerate().filter(|(round, _)| !given_up.contains(round));
         Ok(valid.map(|(_, round)| round.to_vec()).collect())
     }
 
-    /// Maximum, minimum and mean over ranks, on rank 0.
-    fn reduced(&self, cell: Cell, mine: &[f64]) -> Vec<RankTimes> {
-        let root = self.communicators.base(cell).process_at_rank(0);
-        if self.rank != 0 {
-            for operation in [SystemOperation::max(), SystemOperation::min(), SystemOperation::sum()] {
-                root.reduce_into(mine, operation);
-            }
-            return Vec::new();
-        }
-        let reduced = |operation| {
+    /// Maximum, minimum and mean over the ranks whose times count, on rank 0.
+    fn reduced(&self, playing: &Playing<'_>, mine: &[f64]) -> Vec<RankTimes> {
+        let root = playing.base.process_at_rank(0);
+        let width = playing.len();
+        let counts: Vec<bool> = (0..width).map(|place| playing.counts(place, self.rank)).collect();
+        let reduced = |neutral: f64, operation: SystemOperation| {
+            let at = |(at, time): (usize, &f64)| if counts[at % width] { *time } else { neutral };
+            let mine: Vec<f64> = mine.iter().enumerate().map(at).collect();
             let mut all = vec![0.0; mine.len()];
-            root.reduce_into_root(mine, &mut all[..], operation);
+            if self.rank == 0 {
+                root.reduce_into_root(&mine[..], &mut all[..], operation);
+            } else {
+                root.reduce_into(&mine[..], operation);
+            }
             all
         };
-        let (max, min) = (reduced(SystemOperation::max()), reduced(SystemOperation::min()));
-        let sum = reduced(SystemOperation::sum());
-        let ranks = f64::from(cell.ranks.0);
-        (0..mine.len()).map(|at| [max[at], min[at], sum[at] / ranks]).collect()
+        let max = reduced(f64::NEG_INFINITY, SystemOperation::max());
+        let min = reduced(f64::INFINITY, SystemOperation::min());
+        let sum = reduced(0.0, SystemOperation::sum());
+        if self.rank != 0 {
+            return Vec::new();
+        }
+        (0..mine.len()).map(|at| [max[at], min[at], sum[at] / playing.timed(at % width) as f64]).collect()
     }
 
-    /// Calls candidates one after the other and appends what each call took here.
-    fn round(
-        &self,
-        cell: Cell,
-        operation: &mut Operation,
-        candidates: &[Candidate],
-        taken: &mut Vec<Turn>,
-    ) -> Result<(), WorkerError> {
-        let base = self.communicators.base(cell);
-        // Looked up before, since it takes time.
-        let means: Vec<Means> = candidates.iter().map(|candidate| operation.means(*candidate)).collect();
-        let comms: Vec<_> = candidates.iter().map(|candidate| self.communicators.candidate(cell, *candidate)).collect();
-        for candidate in candidates {
-            self.faults.strike(Phase::Time, self.rank, cell, *candidate);
+    /// Calls what has these places one after the other and appends what each call took here.
+    fn round(&self, playing: &mut Playing<'_>, places: &[usize], taken: &mut Vec<Turn>) -> Result<(), WorkerError> {
+        let base = playing.base;
+        for place in places {
+            playing.strike(self.faults, Phase::Time, self.rank, *place);
         }
-        let asking = Asking::of(self.tools, cell.collective, candidates)?;
+        let asking = playing.asking(self.tools, places)?;
         let refused = RefCell::new(None);
-        let begin = |place| {
-            if let Some(Err(error)) = asking.as_ref().map(|asking| asking.before(place)) {
+        let begin = |turn| {
+            if let Some(Err(error)) = asking.as_ref().map(|asking| asking.before(turn)) {
                 *refused.borrow_mut() = Some(error);
             }
             self.synchroniser.begin(base, &self.clock)
         };
         let end = || self.synchroniser.end(&self.clock);
-        turns(comms.len(), begin, |place| operation.call(comms[place], means[place]), end, taken).map_err(
-            |(place, class)| WorkerError::TimedCallFailed {
-                candidate: candidates[place].to_string(),
-                cell: cell.to_string(),
-                class,
-            },
-        )?;
+        let called = turns(places.len(), begin, |turn| playing.call(places[turn]), end, taken);
+        called.map_err(|(turn, class)| WorkerError::TimedCallFailed {
+            candidate: playing.name(places[turn]),
+            cell: playing.subject.to_string(),
+            class,
+        })?;
         refused.into_inner().map_or(Ok(()), |error| Err(error.into()))
     }
 

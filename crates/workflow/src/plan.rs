@@ -125,5 +125,6 @@ fn grid(wanted: &options::Grid, tuning: &Tuning) -> Grid {
         oversubscribe: oversubscribes(tuning.system.oversubscribe),
         layout: tuning.system.layout,
         reference: wanted.reference,
+        patterns: wanted.patterns || wanted.reference,
     }
 }

@@ -45,5 +45,5 @@ fn plan(base: &Plan, cells: Vec<CellPlan>, tuning: &Tuning, round: u32) -> Plan 
     let budget = base.schedule.budget.zip(refinement_per_launch(tuning));
     let budget = budget.map(|(launch, most)| Seconds(alike(launch).min(most.0)));
     let schedule = Schedule { budget, ..base.schedule };
-    Plan { cells, schedule, seed: base.seed.wrapping_add(u64::from(round) << 48), ..base.clone() }
+    Plan { cells, patterns: Vec::new(), schedule, seed: base.seed.wrapping_add(u64::from(round) << 48), ..base.clone() }
 }

@@ -9,14 +9,14 @@ use std::collections::BTreeSet;
 
 use super::journal::{Entry, JournalLine};
 use super::lines::row_of;
-use crate::cell::Cell;
+use crate::pattern::Subject;
 use crate::plan::Plan;
 use crate::sample::{Row, Sample};
 
 /// The launch that a timing is of; timings of one launch have the same. A series, or a pair, has one number, and a launch
 /// for each candidate.
-fn launch_of(sample: &Sample, plan: &Plan) -> (u32, Option<String>) {
-    let Sample { launch, cell, candidate, .. } = sample;
+fn launch_of(row: &Row, plan: &Plan) -> (u32, Option<String>) {
+    let Row::Sample(Sample { launch, cell, candidate, .. }) = row else { return (row.launch(), None) };
     let alone = if plan.deployment.is_some() {
         Some(candidate.to_string())
     } else {
@@ -25,20 +25,14 @@ fn launch_of(sample: &Sample, plan: &Plan) -> (u32, Option<String>) {
     (*launch, alone)
 }
 
-fn launches<'a>(samples: impl Iterator<Item = &'a Sample>, plan: &Plan) -> BTreeSet<(u32, Option<String>)> {
+fn launches<'a>(samples: impl Iterator<Item = &'a Row>, plan: &Plan) -> BTreeSet<(u32, Option<String>)> {
     samples.map(|sample| launch_of(sample, plan)).collect()
 }
 
 /// Why journal and samples do not belong together, in a clause; nothing where they do. `text` is the samples file without
 /// an unfinished last line, and `rows` what it holds.
 pub(super) fn disagreement(journal: &[JournalLine], text: &str, rows: &[Row], plan: &Plan) -> Option<String> {
-    let samples: Vec<&Sample> = rows
-        .iter()
-        .filter_map(|row| match row {
-            Row::Sample(sample) => Some(sample),
-            Row::Ended(_) => None,
-        })
-        .collect();
+    let samples: Vec<&Row> = rows.iter().filter(|row| row.is_timing()).collect();
     let begun: Vec<u32> = journal.iter().filter_map(JournalLine::begun).collect();
     if begun.is_empty() && !samples.is_empty() {
         return Some("the journal lists no launch, but there are samples".to_owned());
@@ -55,21 +49,22 @@ pub(super) fn disagreement(journal: &[JournalLine], text: &str, rows: &[Row], pl
 /// Samples of which the journal knows, and which are not there.
 fn lost(journal: &[JournalLine], text: &str, rows: &[Row], plan: &Plan) -> Option<String> {
     // Series and pairs have numbers of their own.
-    let numbered = |cell: &Cell| plan.deployment.is_none() && !plan.separate.collectives.contains(&cell.collective);
-    let place = |launch: u32, cell: Cell| (numbered(&cell).then_some(launch), cell);
-    let there: BTreeSet<(Option<u32>, Cell)> = rows
-        .iter()
-        .map(|row| match row {
-            Row::Sample(sample) => place(sample.launch, sample.cell),
-            Row::Ended(point) => place(point.launch, point.cell),
-        })
-        .collect();
+    let numbered = |subject: &Subject| match subject {
+        Subject::Cell(cell) => plan.deployment.is_none() && !plan.separate.collectives.contains(&cell.collective),
+        Subject::Pattern(_) => true,
+    };
+    let place = |launch: u32, subject: Subject| (numbered(&subject).then_some(launch), subject);
+    let there: BTreeSet<(Option<u32>, Subject)> = rows.iter().map(|row| place(row.launch(), row.subject())).collect();
     let mut known = 0;
     for line in journal {
-        if let Entry::Finished { launch, cell } = &line.entry
-            && !there.contains(&place(*launch, *cell))
+        let finished = match &line.entry {
+            Entry::Finished { launch, cell } => Some((*launch, Subject::Cell(*cell))),
+            Entry::FinishedPattern { launch, pattern } => Some((*launch, Subject::Pattern(*pattern))),
+            _ => None,
+        };
+        if let Some((launch, subject)) = finished.filter(|(launch, subject)| !there.contains(&place(*launch, *subject)))
         {
-            return Some(format!("launch {launch} finished {cell}, of which there are no samples"));
+            return Some(format!("launch {launch} finished {subject}, of which there are no samples"));
         }
         let Some(length) = line.samples_bytes.map(|length| usize::try_from(length).unwrap_or(usize::MAX)) else {
             continue;
@@ -86,7 +81,7 @@ fn lost(journal: &[JournalLine], text: &str, rows: &[Row], plan: &Plan) -> Optio
 }
 
 /// Samples that are there, and of which the journal does not know.
-fn unknown(journal: &[JournalLine], text: &str, samples: &[&Sample], begun: usize, plan: &Plan) -> Option<String> {
+fn unknown(journal: &[JournalLine], text: &str, samples: &[&Row], begun: usize, plan: &Plan) -> Option<String> {
     let why = |launches: usize| Some(format!("the journal lacks launches that took samples ({launches})"));
     let all = launches(samples.iter().copied(), plan);
     let later = all.iter().filter(|(number, alone)| alone.is_none() && *number as usize >= begun).count();
@@ -98,10 +93,7 @@ fn unknown(journal: &[JournalLine], text: &str, samples: &[&Sample], begun: usiz
     let last = journal.iter().rfind(mark)?;
     let known = usize::try_from(last.samples_bytes?).unwrap_or(usize::MAX).min(text.len());
     let rows: Vec<Row> = text[known..].lines().filter_map(|line| row_of(line).ok()).collect();
-    let behind = rows.iter().filter_map(|row| match row {
-        Row::Sample(sample) => Some(sample),
-        Row::Ended(_) => None,
-    });
+    let behind = rows.iter().filter(|row| row.is_timing());
     let allowed = usize::from(last.begun().is_some());
     match launches(behind, plan).len().saturating_sub(allowed) {
         0 => None,

@@ -11,6 +11,7 @@ use super::error::{self, RunDirError};
 use super::samples::whole_lines;
 use crate::cell::Cell;
 use crate::format::FormatVersion;
+use crate::pattern::Pattern;
 
 /// The format of the journal that this version writes.
 const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
@@ -39,6 +40,13 @@ pub enum Entry {
         launch: u32,
         /// The cell.
         cell: Cell,
+    },
+    /// The same of a pattern.
+    FinishedPattern {
+        /// The launch.
+        launch: u32,
+        /// The pattern.
+        pattern: Pattern,
     },
     /// So much time was spent on measuring in this launch.
     Spent {
@@ -81,6 +89,7 @@ impl JournalLine {
             Entry::Format(_) => None,
             Entry::Begun { launch, .. }
             | Entry::Finished { launch, .. }
+            | Entry::FinishedPattern { launch, .. }
             | Entry::Spent { launch, .. }
             | Entry::Ended { launch, .. } => Some(launch),
         }

@@ -3,7 +3,8 @@
 use std::fmt::{Display, Write};
 
 use crate::cell::Cell;
-use crate::sample::{COLUMNS, Ended, EndedPoint, Row, Sample, TimedRow};
+use crate::pattern::{Pattern, Subject};
+use crate::sample::{COLUMNS, Ended, EndedCast, EndedPoint, PatternSample, Row, Sample, TimedRow};
 use crate::units::Seconds;
 
 /// The line of a row, with its line end.
@@ -11,39 +12,60 @@ pub(super) fn line_of(row: &Row) -> String {
     match row {
         Row::Sample(Sample { launch, visit, round, cell, candidate, max, min, mean }) => {
             let times = [*max, *min, *mean].map(Some);
-            line(*launch, Some((*visit, *round)), *cell, candidate, times, "")
+            line(*launch, Some((*visit, *round)), Subject::Cell(*cell), candidate, times, "")
+        }
+        Row::Pattern(PatternSample { launch, visit, round, pattern, cast, max, min, mean }) => {
+            let times = [*max, *min, *mean].map(Some);
+            let cast = format_args!("{CAST}{cast}");
+            line(*launch, Some((*visit, *round)), Subject::Pattern(*pattern), &cast, times, "")
         }
         Row::Ended(EndedPoint { launch, cell, candidate, ended }) => {
-            // No value holds a line break, so that every line break ends a row.
-            let why = ended.to_string().replace("\r\n", " ").replace(['\n', '\r'], " ");
-            let why = if why.contains([',', '"']) { format!("\"{}\"", why.replace('"', "\"\"")) } else { why };
-            line(*launch, None, *cell, candidate, [None; 3], &why)
+            line(*launch, None, Subject::Cell(*cell), candidate, [None; 3], &quoted(ended))
+        }
+        Row::EndedCast(EndedCast { launch, pattern, cast, ended }) => {
+            let cast = format_args!("{CAST}{cast}");
+            line(*launch, None, Subject::Pattern(*pattern), &cast, [None; 3], &quoted(ended))
         }
     }
+}
+
+/// What is before a cast, where candidates stand as well.
+const CAST: &str = "ranks:";
+
+fn quoted(ended: &Ended) -> String {
+    // No value holds a line break, so that every line break ends a row.
+    let why = ended.to_string().replace("\r\n", " ").replace(['\n', '\r'], " ");
+    if why.contains([',', '"']) { format!("\"{}\"", why.replace('"', "\"\"")) } else { why }
 }
 
 /// The same of a timing of which some times may be missing.
 pub(super) fn line_of_timed(row: &TimedRow) -> String {
     let TimedRow { launch, round, cell, candidate, max, min, mean } = *row;
-    line(launch, Some((0, round)), cell, &candidate, [max, min, mean], "")
+    line(launch, Some((0, round)), Subject::Cell(cell), &candidate, [max, min, mean], "")
 }
 
 fn line(
     launch: u32,
     place: Option<(u32, u32)>,
-    cell: Cell,
+    subject: Subject,
     candidate: &impl Display,
     times: [Option<Seconds>; 3],
     ended: &str,
 ) -> String {
     let mut line = format!("{launch},");
-    let Cell { collective, ranks, bytes } = cell;
     // Writing to a string does not fail.
     let _ = match place {
         Some((visit, round)) => write!(line, "{visit},{round}"),
         None => write!(line, ","),
     };
-    let _ = write!(line, ",{collective},{},{},{candidate}", ranks.0, bytes.0);
+    let _ = match subject {
+        Subject::Cell(Cell { collective, ranks, bytes }) => {
+            write!(line, ",{collective},{},{},{candidate}", ranks.0, bytes.0)
+        }
+        Subject::Pattern(Pattern { shape, ranks, bytes }) => {
+            write!(line, ",{}{shape},{},{},{candidate}", Pattern::MARK, ranks.0, bytes.0)
+        }
+    };
     for time in times {
         let _ = match time {
             Some(Seconds(seconds)) => write!(line, ",{seconds}"),
@@ -68,20 +90,28 @@ pub(super) fn row_of(line: &str) -> Result<Row, String> {
     let bad = |what: &dyn Display| format!("`{line}`: {what}");
     let whole = |text: &str| text.parse::<u32>().map_err(|error| bad(&error));
     let seconds = |text: &str| text.parse().map(Seconds).map_err(|error| bad(&error));
-    let cell = Cell {
-        collective: collective.parse().map_err(|error| bad(&error))?,
-        ranks: ranks.parse().map_err(|error| bad(&error))?,
-        bytes: bytes.parse().map_err(|error| bad(&error))?,
-    };
-    let (launch, candidate) = (whole(launch)?, candidate.parse().map_err(|error| bad(&error))?);
-    let ended = unquoted(ended);
-    if ended.is_empty() {
+    let ended = Some(unquoted(ended)).filter(|ended| !ended.is_empty());
+    let ended: Option<Ended> = ended.map(|ended| ended.parse()).transpose().map_err(|error| bad(&error))?;
+    let launch = whole(launch)?;
+    let (ranks, bytes) = (ranks.parse().map_err(|error| bad(&error))?, bytes.parse().map_err(|error| bad(&error))?);
+    if let Some(shape) = collective.strip_prefix(Pattern::MARK) {
+        let pattern = Pattern { shape: shape.parse().map_err(|error| bad(&error))?, ranks, bytes };
+        let cast = candidate.strip_prefix(CAST).unwrap_or(candidate).parse().map_err(|error| bad(&error))?;
+        if let Some(ended) = ended {
+            return Ok(Row::EndedCast(EndedCast { launch, pattern, cast, ended }));
+        }
         let (visit, round) = (whole(visit)?, whole(round)?);
         let (max, min, mean) = (seconds(max)?, seconds(min)?, seconds(mean)?);
-        return Ok(Row::Sample(Sample { launch, visit, round, cell, candidate, max, min, mean }));
+        return Ok(Row::Pattern(PatternSample { launch, visit, round, pattern, cast, max, min, mean }));
     }
-    let ended: Ended = ended.parse().map_err(|error| bad(&error))?;
-    Ok(Row::Ended(EndedPoint { launch, cell, candidate, ended }))
+    let cell = Cell { collective: collective.parse().map_err(|error| bad(&error))?, ranks, bytes };
+    let candidate = candidate.parse().map_err(|error| bad(&error))?;
+    if let Some(ended) = ended {
+        return Ok(Row::Ended(EndedPoint { launch, cell, candidate, ended }));
+    }
+    let (visit, round) = (whole(visit)?, whole(round)?);
+    let (max, min, mean) = (seconds(max)?, seconds(min)?, seconds(mean)?);
+    Ok(Row::Sample(Sample { launch, visit, round, cell, candidate, max, min, mean }))
 }
 
 /// The first value of what is left of a line: a newer version may have added columns.

@@ -1,5 +1,6 @@
 //! The samples file: whole lines only, whenever the writer was interrupted.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -7,7 +8,8 @@ use std::path::{Path, PathBuf};
 use super::error::{self, RunDirError};
 use super::lines::{line_of, line_of_timed, row_of};
 use crate::format::FormatVersion;
-use crate::sample::{COLUMNS, FORMAT, Row, TimedRow};
+use crate::pattern::Pattern;
+use crate::sample::{COLUMNS, FORMAT, PatternSample, Row, TimedRow};
 
 /// The line of the format and the line of the columns.
 pub(super) const HEAD_LINES: usize = 2;
@@ -17,7 +19,14 @@ const MARK: &str = "# collrules samples ";
 
 /// What a samples file begins with: a line with its format, a line with its columns.
 pub(super) fn head() -> String {
-    format!("{MARK}{}.{}\n{}\n", FORMAT.major, FORMAT.minor, COLUMNS.join(","))
+    head_of(FORMAT)
+}
+
+/// The format of files without patterns. It has the same columns, so that rows of plans of its time may be added.
+const FIRST: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+fn head_of(format: FormatVersion) -> String {
+    format!("{MARK}{}.{}\n{}\n", format.major, format.minor, COLUMNS.join(","))
 }
 
 /// The content of a samples file.
@@ -52,6 +61,23 @@ impl SamplesText {
         let bad = |cause: String| RunDirError::Damaged { path: path.to_owned(), cause };
         let lines = self.text.lines().skip(HEAD_LINES).filter(|line| !line.is_empty() && !line.starts_with('#'));
         lines.map(|line| row_of(line).map_err(bad)).collect()
+    }
+
+    /// The timings of patterns, in the order in which they were written, without those of casts that failed. `path` is
+    /// named in errors.
+    pub fn patterns(&self, path: &Path) -> Result<Vec<PatternSample>, RunDirError> {
+        let bad = |cause: String| RunDirError::Damaged { path: path.to_owned(), cause };
+        let mark = format!(",{}", Pattern::MARK);
+        let (mut samples, mut failed) = (Vec::new(), BTreeSet::new());
+        for line in self.text.lines().skip(HEAD_LINES).filter(|line| line.contains(&mark)) {
+            match row_of(line).map_err(bad)? {
+                Row::Pattern(sample) => samples.push(sample),
+                Row::EndedCast(ended) => drop(failed.insert((ended.pattern, ended.cast))),
+                Row::Sample(_) | Row::Ended(_) => {}
+            }
+        }
+        samples.retain(|sample| !failed.contains(&(sample.pattern, sample.cast.clone())));
+        Ok(samples)
     }
 
     fn of(path: &Path, mut bytes: Vec<u8>) -> Result<Self, RunDirError> {
@@ -123,7 +149,7 @@ impl SampleWriter {
             // Interrupted in the very first line.
             file.write_all(head.as_bytes()).map_err(failed)?;
             length = head.len();
-        } else if !bytes.starts_with(head.as_bytes()) {
+        } else if !bytes.starts_with(head.as_bytes()) && !bytes.starts_with(head_of(FIRST).as_bytes()) {
             SamplesText::of(&path, bytes)?;
             let cause = "another version of collrules wrote it; measure into a new directory".to_owned();
             return Err(RunDirError::Append { path, cause });

@@ -9,9 +9,10 @@ use tempfile::TempDir;
 use super::*;
 use crate::candidate::Candidate;
 use crate::cell::Cell;
+use crate::pattern::{Pattern, Shape};
 use crate::placement::Placement;
 use crate::plan::{Plan, Schedule, Separate};
-use crate::sample::{Ended, EndedPoint, Row, Sample};
+use crate::sample::{Ended, EndedCast, EndedPoint, PatternSample, Row, Sample};
 use crate::survey::Survey;
 use crate::units::{Bytes, Ranks, Seconds};
 
@@ -40,6 +41,7 @@ fn manifest() -> Manifest {
         },
         plan: Plan {
             cells: Vec::new(),
+            patterns: Vec::new(),
             ranks: Ranks(2),
             launches: 1,
             schedule: Schedule::default(),
@@ -78,7 +80,7 @@ fn new_run() -> (TempDir, RunDir) {
     (scratch, run)
 }
 
-const HEAD: &str = "# collrules samples 1.0\n\
+const HEAD: &str = "# collrules samples 1.1\n\
                     launch,visit,round,collective,comm_size,message_bytes,candidate,max_s,min_s,mean_s,ended\n";
 const SAMPLE: &str = "0,2,5,bcast,4,8192,tuned:3/0/8192/0,0.0000125,0.30000000000000004,1,\n";
 
@@ -93,6 +95,49 @@ fn a_new_run_reads_back() {
         fs::read_dir(run.path()).expect("lists").map(|entry| entry.expect("entry").file_name()).collect();
     names.sort();
     assert_eq!(names, [MANIFEST, SAMPLES], "no temporary file stays behind");
+}
+
+fn pattern_rows() -> [Row; 2] {
+    let pattern = Pattern { shape: Shape::PingPong, ranks: Ranks(2), bytes: Bytes(64) };
+    let cast = |text: &str| text.parse().expect("names ranks");
+    let (max, min, mean) = (Seconds(2e-6), Seconds(2e-6), Seconds(2e-6));
+    let timed = PatternSample { launch: 0, visit: 1, round: 2, pattern, cast: cast("0+4"), max, min, mean };
+    let ended = Ended::Disqualified("wrong, or so".to_owned());
+    [Row::Pattern(timed), Row::EndedCast(EndedCast { launch: 0, pattern, cast: cast("0+1"), ended })]
+}
+
+#[test]
+fn patterns_stand_among_the_samples() {
+    let (_scratch, run) = new_run();
+    let mut log = run.log().expect("opens");
+    let rows = pattern_rows();
+    log.note(&Entry::Begun { launch: 0, planned: 0, at: String::new() }).expect("notes");
+    log.append(&[sample(1), rows[0].clone(), rows[1].clone()]).expect("appends");
+    drop(log);
+    let text = run.samples().expect("reads");
+    let lines: Vec<&str> = text.text.lines().skip(3).collect();
+    assert_eq!(
+        lines,
+        [
+            "0,1,2,pattern:pingpong,2,64,ranks:0+4,0.000002,0.000002,0.000002,",
+            "0,,,pattern:pingpong,2,64,ranks:0+1,,,,\"disqualified: wrong, or so\"",
+        ]
+    );
+    let (_, past) = run.log().expect("opens").past().expect("reads");
+    assert_eq!(past[1..], rows);
+    let Row::Pattern(timed) = &rows[0] else { panic!("a timing") };
+    assert_eq!(text.patterns(run.path()).expect("reads"), std::slice::from_ref(timed));
+}
+
+#[test]
+fn rows_are_added_to_files_without_patterns() {
+    let (_scratch, run) = new_run();
+    let path = run.file(SAMPLES);
+    let first = HEAD.replace("samples 1.1", "samples 1.0");
+    fs::write(&path, &first).expect("writes");
+    run.log().expect("opens").append(&[sample(5)]).expect("appends");
+    let text = run.samples().expect("reads").text;
+    assert!(text.starts_with(&first) && text.lines().count() == 3, "{text}");
 }
 
 #[test]
@@ -231,10 +276,10 @@ fn newer_minors_are_read_and_newer_majors_refused() {
     let error = run.manifest().expect_err("is newer").to_string();
     assert!(error.contains("manifest.json has format 2.0, and this collrules reads 1.x"), "{error}");
 
-    fs::write(run.file(SAMPLES), HEAD.replace("1.0", "1.7").replace(",ended", ",ended,added")).expect("writes");
+    fs::write(run.file(SAMPLES), HEAD.replace("1.1", "1.7").replace(",ended", ",ended,added")).expect("writes");
     assert!(run.samples().is_ok());
     assert!(matches!(run.appender(), Err(RunDirError::Append { .. })), "rows would lack a column");
-    fs::write(run.file(SAMPLES), HEAD.replace("1.0", "2.0")).expect("writes");
+    fs::write(run.file(SAMPLES), HEAD.replace("1.1", "2.0")).expect("writes");
     assert!(matches!(run.samples(), Err(RunDirError::Format { known: 1, .. })));
     assert!(matches!(run.appender(), Err(RunDirError::Format { known: 1, .. })));
 }
@@ -245,7 +290,7 @@ fn damaged_files_are_named_with_the_cause() {
     fs::write(run.file(MANIFEST), "{ \"format\": { \"major\": 1, \"minor\": 0 } }").expect("writes");
     let error = run.manifest().expect_err("lacks nearly everything").to_string();
     assert!(error.contains("manifest.json is damaged") && error.contains("missing field `collrules`"), "{error}");
-    for bad in ["", "# collrules samples 1.0", "launch,visit\n", "# collrules samples 1.0\nlaunch,visit\n"] {
+    for bad in ["", "# collrules samples 1.1", "launch,visit\n", "# collrules samples 1.1\nlaunch,visit\n"] {
         fs::write(run.file(SAMPLES), bad).expect("writes");
         assert!(matches!(run.samples(), Err(RunDirError::Damaged { .. })), "{bad}");
     }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::plan::{Plan, Repetition};
+use collrules_record::plan::{PatternPlan, Plan, Repetition};
 use collrules_record::rundir::Entry;
 use collrules_record::sample::{Ended, EndedPoint, Row};
 use collrules_record::units::{Ranks, Seconds};
-use collrules_record::{Candidate, Cell};
+use collrules_record::{Candidate, Cast, Cell, Pattern, Subject};
 use collrules_rules::Collective;
 
 use super::notice::Launch;
@@ -19,10 +19,10 @@ use crate::wire::Event;
 #[derive(Clone, Debug, Default)]
 struct Planned {
     complete: bool,
-    /// Rounds timed, for cells with timings.
-    visited: BTreeMap<Cell, u32>,
-    /// Cells with all the timings that the schedule wants.
-    finished: BTreeSet<Cell>,
+    /// Rounds timed, for subjects with timings.
+    visited: BTreeMap<Subject, u32>,
+    /// Subjects with all the timings that the schedule wants.
+    finished: BTreeSet<Subject>,
 }
 
 /// The books of a campaign.
@@ -41,7 +41,9 @@ pub(super) struct Ledger {
     quarantined: BTreeSet<(Collective, Ranks, Candidate)>,
     /// Cells in which the builtin itself failed, so that nothing can be compared.
     given_up: BTreeSet<Cell>,
-    strikes: BTreeMap<Cell, u32>,
+    /// Casts that failed.
+    ended_casts: BTreeSet<(Pattern, Cast)>,
+    strikes: BTreeMap<Subject, u32>,
     samples: usize,
     cells: BTreeSet<Cell>,
     /// Seconds that launches with all candidates took in all sessions: their starts, and what they spent on measuring. What
@@ -71,6 +73,7 @@ impl Ledger {
             dropped: BTreeSet::new(),
             quarantined: BTreeSet::new(),
             given_up: BTreeSet::new(),
+            ended_casts: BTreeSet::new(),
             strikes: BTreeMap::new(),
             samples: 0,
             cells: BTreeSet::new(),
@@ -84,7 +87,12 @@ impl Ledger {
                 Entry::Begun { launch, planned, .. } => drop(ledger.launches.insert(*launch, *planned)),
                 Entry::Finished { launch, cell } => {
                     if let Some(planned) = ledger.launches.get(launch).copied() {
-                        ledger.finish(planned, *cell);
+                        ledger.finish(planned, Subject::Cell(*cell));
+                    }
+                }
+                Entry::FinishedPattern { launch, pattern } => {
+                    if let Some(planned) = ledger.launches.get(launch).copied() {
+                        ledger.finish(planned, Subject::Pattern(*pattern));
                     }
                 }
                 Entry::Spent { launch, seconds } => drop(spent.insert(*launch, *seconds)),
@@ -109,13 +117,9 @@ impl Ledger {
     /// Takes in the rows of earlier sessions, launch by launch.
     fn replay(&mut self, rows: &[Row]) {
         let plan = self.plan.clone();
-        let repetition = |row: &Row| match row {
-            Row::Sample(sample) => plan.repetition(sample.cell.collective, sample.launch),
-            Row::Ended(point) => plan.repetition(point.cell.collective, point.launch),
-        };
-        for rows in rows.chunk_by(|a, b| repetition(a) == repetition(b)) {
+        for rows in rows.chunk_by(|a, b| a.repetition(&plan) == b.repetition(&plan)) {
             rows.iter().for_each(|row| self.take(row));
-            let Repetition::Launch(number) = repetition(&rows[0]) else { continue };
+            let Repetition::Launch(number) = rows[0].repetition(&plan) else { continue };
             let planned = self.launches.get(&number).copied();
             let Some(planned) = planned.filter(|planned| self.is_together(*planned)) else { continue };
             if self.local(planned).is_some_and(|local| self.planned[local].complete) {
@@ -140,14 +144,14 @@ impl Ledger {
                 self.samples += 1;
                 self.cells.insert(sample.cell);
                 // What got through is not at fault.
-                self.strikes.remove(&sample.cell);
+                self.strikes.remove(&Subject::Cell(sample.cell));
                 let (collective, candidate) = (sample.cell.collective, sample.candidate);
                 let start = match self.plan.repetition(collective, sample.launch) {
                     Repetition::Launch(number) => {
                         let Some(planned) = self.launches.get(&number).copied() else { return };
                         // The builtin is in every round.
                         let rounds = u32::from(candidate == Candidate::Builtin);
-                        self.at(planned, |planned| *planned.visited.entry(sample.cell).or_default() += rounds);
+                        self.at(planned, |planned| *planned.visited.entry(row.subject()).or_default() += rounds);
                         if self.is_together(planned) {
                             self.history.see(std::slice::from_ref(row));
                         }
@@ -157,9 +161,19 @@ impl Ledger {
                     Repetition::Pair(pair) => Start::Deployed { pair, candidate },
                 };
                 if let Some(local) = self.starts.iter().position(|known| *known == start) {
-                    *self.planned[local].visited.entry(sample.cell).or_default() += 1;
+                    *self.planned[local].visited.entry(row.subject()).or_default() += 1;
                 }
             }
+            Row::Pattern(sample) => {
+                self.samples += 1;
+                self.strikes.remove(&row.subject());
+                let known = self.plan.patterns.iter().find(|planned| planned.pattern == sample.pattern);
+                // The first cast is in every round.
+                let rounds = u32::from(known.is_some_and(|known| known.casts.first() == Some(&sample.cast)));
+                let Some(planned) = self.launches.get(&sample.launch).copied() else { return };
+                self.at(planned, |planned| *planned.visited.entry(row.subject()).or_default() += rounds);
+            }
+            Row::EndedCast(ended) => drop(self.ended_casts.insert((ended.pattern, ended.cast.clone()))),
             Row::Ended(point) => {
                 let (cell, candidate) = (point.cell, point.candidate);
                 match (&point.ended, candidate) {
@@ -173,8 +187,8 @@ impl Ledger {
         }
     }
 
-    pub(super) fn finish(&mut self, planned: u32, cell: Cell) {
-        self.at(planned, |planned| planned.finished.insert(cell));
+    pub(super) fn finish(&mut self, planned: u32, subject: Subject) {
+        self.at(planned, |planned| planned.finished.insert(subject));
     }
 
     /// Takes note of the time that a launch says it takes.
@@ -206,9 +220,9 @@ impl Ledger {
         }
     }
 
-    /// Counts a failure in a cell for which no candidate is to blame.
-    pub(super) fn strike(&mut self, cell: Cell) -> u32 {
-        let strikes = self.strikes.entry(cell).or_default();
+    /// Counts a failure in a subject for which nobody is to blame.
+    pub(super) fn strike(&mut self, subject: Subject) -> u32 {
+        let strikes = self.strikes.entry(subject).or_default();
         *strikes += 1;
         *strikes
     }
@@ -272,15 +286,20 @@ impl Ledger {
         let has_time = plan.schedule.budget.is_none_or(|budget| budget.0 > 0.0);
         // What one job timed of a candidate alone is not mixed with what another did.
         let goes_on = has_time && !plan.has_one_candidate();
-        plan.cells.retain(|planned| {
-            let rounds = done.visited.get(&planned.cell);
-            let is_finished = done.finished.contains(&planned.cell) || rounds.is_some_and(|rounds| *rounds >= most);
+        let is_open = |subject: Subject| {
+            let rounds = done.visited.get(&subject);
+            let is_finished = done.finished.contains(&subject) || rounds.is_some_and(|rounds| *rounds >= most);
             rounds.is_none() || (goes_on && !is_finished)
-        });
+        };
+        plan.cells.retain(|planned| is_open(Subject::Cell(planned.cell)));
+        for PatternPlan { pattern, casts } in &mut plan.patterns {
+            casts.retain(|cast| !self.ended_casts.contains(&(*pattern, cast.clone())));
+        }
+        plan.patterns.retain(|planned| !planned.casts.is_empty() && is_open(Subject::Pattern(planned.pattern)));
         if !done.visited.is_empty() {
             // Another order than that of the launch which was cut short.
             plan.seed = plan.seed.wrapping_add(1 << 24);
         }
-        (!plan.cells.is_empty()).then_some(plan)
+        (plan.subjects() > 0).then_some(plan)
     }
 }

@@ -19,8 +19,8 @@ use std::time::Instant;
 
 use collrules_record::plan::Plan;
 use collrules_record::rundir::{Entry, RunLog};
-use collrules_record::sample::{Ended, EndedPoint, Row};
-use collrules_record::{Candidate, manifest};
+use collrules_record::sample::{Ended, EndedCast, EndedPoint, Row};
+use collrules_record::{Candidate, Subject, manifest};
 
 use crate::backend::Backend;
 use crate::error::RunnerError;
@@ -121,7 +121,21 @@ pub fn measure_from(
                 // Something was learnt, and there are only so many candidates.
                 (failures, fruitless) = (failures - 1, 0);
             }
-            Found::Nobody { cell: Some(cell) } if ledger.strike(cell) >= STRIKES => {
+            Found::Nobody { subject: Some(Subject::Pattern(pattern)) }
+                if ledger.strike(Subject::Pattern(pattern)) >= STRIKES =>
+            {
+                let casts = plan.patterns.iter().find(|planned| planned.pattern == pattern);
+                for cast in casts.map_or(&[][..], |planned| &planned.casts) {
+                    let why = format!("{STRIKES} launches failed in this pattern: {error}");
+                    let (cast, ended) = (cast.clone(), Ended::Disqualified(why));
+                    let ended = EndedCast { launch: repetition.number(), pattern, cast, ended };
+                    ledger.take(&Row::EndedCast(ended.clone()));
+                    log.append(&[Row::EndedCast(ended.clone())])?;
+                    watch(&launch, &Notice::EndedCast(&ended));
+                }
+                fruitless = 0;
+            }
+            Found::Nobody { subject: Some(Subject::Cell(cell)) } if ledger.strike(Subject::Cell(cell)) >= STRIKES => {
                 let why = format!("{STRIKES} launches failed in this cell, and no candidate is to blame: {error}");
                 let (candidate, ended) = (Candidate::Builtin, Ended::Disqualified(why));
                 let point = EndedPoint { launch: repetition.number(), cell, candidate, ended };
@@ -173,9 +187,13 @@ impl Session<'_> {
             self.tally.cells = self.ledger.cells();
         }
         if let Event::Finished { cell } = event {
-            let cell = launch.plan.cells[*cell].cell;
-            self.log.note(&Entry::Finished { launch: launch.number, cell })?;
-            self.ledger.finish(launch.planned, cell);
+            let subject = launch.plan.subject(*cell);
+            let Launch { number: launch, planned, .. } = *launch;
+            self.log.note(&match subject {
+                Subject::Cell(cell) => Entry::Finished { launch, cell },
+                Subject::Pattern(pattern) => Entry::FinishedPattern { launch, pattern },
+            })?;
+            self.ledger.finish(planned, subject);
         }
         let now = Instant::now();
         let (first, _, known) = self.clock.unwrap_or((now, now, 0.0));

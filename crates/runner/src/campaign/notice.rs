@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use collrules_record::Cell;
 use collrules_record::plan::Repetition;
-use collrules_record::sample::EndedPoint;
+use collrules_record::sample::{EndedCast, EndedPoint};
 
 use crate::error::RunnerError;
 use crate::launch::LaunchPlan;
@@ -48,6 +48,8 @@ pub enum Notice<'a> {
     Trying(Cell),
     /// The trial passed: the failure came from elsewhere.
     Acquitted(Cell),
+    /// A cast does not carry out a pattern any more; its row is written.
+    EndedCast(&'a EndedCast),
     /// A candidate is not measured any more on communicators of this size; its row is written.
     Quarantined(&'a EndedPoint),
 }

@@ -1,9 +1,11 @@
 //! From events to rows.
 
-use collrules_record::sample::{Ended, EndedPoint, Row, Sample};
+use collrules_record::plan::PatternPlan;
+use collrules_record::sample::{Ended, EndedCast, EndedPoint, PatternSample, Row, Sample};
 use collrules_record::units::Seconds;
 
 use super::notice::Launch;
+use crate::launch::LaunchCell;
 use crate::wire::Event;
 
 /// The rows that an event of a launch stands for.
@@ -11,26 +13,35 @@ pub(crate) fn of(launch: &Launch<'_>, event: &Event) -> Vec<Row> {
     let Launch { repetition, plan, .. } = *launch;
     let launch = repetition.number();
     let ended = |cell: usize, candidate: usize, ended: Ended| {
-        let planned = &plan.cells[cell];
-        vec![Row::Ended(EndedPoint { launch, cell: planned.cell, candidate: planned.candidates[candidate], ended })]
+        vec![match plan.cells.get(cell) {
+            Some(LaunchCell { cell, candidates, .. }) => {
+                Row::Ended(EndedPoint { launch, cell: *cell, candidate: candidates[candidate], ended })
+            }
+            None => {
+                let PatternPlan { pattern, casts } = plan.pattern(cell);
+                Row::EndedCast(EndedCast { launch, pattern: *pattern, cast: casts[candidate].clone(), ended })
+            }
+        }]
     };
     match event {
         Event::Visited { cell, visit, candidates, rounds, .. } => {
-            let planned = &plan.cells[*cell];
             // A launch with one candidate is compared as a whole, so that it counts as one visit.
             let alone = plan.has_one_candidate();
             let first = if alone { visit * plan.schedule.rounds_per_visit } else { 0 };
             let row = |(round, candidate, [max, min, mean]): (usize, usize, [f64; 3])| {
-                Row::Sample(Sample {
-                    launch,
-                    visit: if alone { 0 } else { *visit },
-                    round: first + round as u32,
-                    cell: planned.cell,
-                    candidate: planned.candidates[candidate],
-                    max: Seconds(max),
-                    min: Seconds(min),
-                    mean: Seconds(mean),
-                })
+                let (visit, round) = (if alone { 0 } else { *visit }, first + round as u32);
+                let (max, min, mean) = (Seconds(max), Seconds(min), Seconds(mean));
+                match plan.cells.get(*cell) {
+                    Some(LaunchCell { cell, candidates, .. }) => {
+                        let (cell, candidate) = (*cell, candidates[candidate]);
+                        Row::Sample(Sample { launch, visit, round, cell, candidate, max, min, mean })
+                    }
+                    None => {
+                        let PatternPlan { pattern, casts } = plan.pattern(*cell);
+                        let (pattern, cast) = (*pattern, casts[candidate].clone());
+                        Row::Pattern(PatternSample { launch, visit, round, pattern, cast, max, min, mean })
+                    }
+                }
             };
             let timings = rounds.iter().enumerate().flat_map(|(round, timings)| {
                 candidates.iter().zip(timings).map(move |(candidate, timing)| (round, *candidate, *timing))

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::Ordering;
 
-use collrules_record::{Candidate, Cell};
+use collrules_record::{Candidate, Cell, Subject};
 
 use super::notice::{Launch, Notice, Policy};
 use crate::backend::Backend;
@@ -44,8 +44,8 @@ impl Whereabouts {
 pub(super) enum Found {
     /// A candidate fails again and again.
     Culprit { cell: Cell, candidate: Candidate, why: String },
-    /// Nobody could be found; the cell in which the launch failed, unless something outside ended it.
-    Nobody { cell: Option<Cell> },
+    /// Nobody could be found; the subject in which the launch failed, unless something outside ended it.
+    Nobody { subject: Option<Subject> },
 }
 
 /// Looks for the candidate that made a launch fail.
@@ -58,13 +58,16 @@ pub(super) fn find(
     watch: &mut dyn FnMut(&Launch<'_>, &Notice<'_>),
 ) -> Result<Found, RunnerError> {
     let index = match place {
-        Whereabouts::Elsewhere => return Ok(Found::Nobody { cell: None }),
+        Whereabouts::Elsewhere => return Ok(Found::Nobody { subject: None }),
         Whereabouts::Candidate { cell, .. } | Whereabouts::Cell(cell) => *cell,
     };
     if error.came_from_outside() {
-        return Ok(Found::Nobody { cell: None });
+        return Ok(Found::Nobody { subject: None });
     }
-    let LaunchCell { cell, candidates, .. } = launch.plan.cells[index].clone();
+    let Some(LaunchCell { cell, candidates, .. }) = launch.plan.cells.get(index).cloned() else {
+        // The casts of a pattern all do the same: it fails, or it does not.
+        return Ok(Found::Nobody { subject: Some(launch.plan.subject(index)) });
+    };
     watch(launch, &Notice::Trying(cell));
     let mut try_out = |suspects: &[Candidate]| trial(backend, launch.plan, index, suspects, policy);
     let mut failed = match place {
@@ -85,7 +88,7 @@ pub(super) fn find(
         return Ok(Found::Culprit { cell, candidate, why: accusation(&error) });
     }
     watch(launch, &Notice::Acquitted(cell));
-    Ok(Found::Nobody { cell: Some(cell) })
+    Ok(Found::Nobody { subject: Some(Subject::Cell(cell)) })
 }
 
 /// Tries suspects of a cell in a job of their own, and returns the one that it failed with.
@@ -106,7 +109,7 @@ fn trial(
         let others = suspects.iter().filter(|suspect| **suspect != Candidate::Builtin);
         cells.extend(others.map(|suspect| with(vec![Candidate::Builtin, *suspect])));
     }
-    let plan = LaunchPlan { cells, ..plan.clone() };
+    let plan = LaunchPlan { cells, patterns: Vec::new(), ..plan.clone() };
     let mut place = Whereabouts::Elsewhere;
     let outcome = backend.trial(&plan, &mut |event| {
         place.follow(&event);

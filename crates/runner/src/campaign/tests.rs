@@ -5,17 +5,18 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use collrules_record::manifest::{self, Manifest};
+use collrules_record::pattern::Shape;
 use collrules_record::plan::Schedule;
 use collrules_record::rundir::RunDir;
 use collrules_record::sample::{Ended, Row};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Candidate, Survey};
+use collrules_record::{Candidate, Pattern, Subject, Survey};
 use collrules_rules::{Choice, Collective, Release};
 
 use super::*;
 use crate::grid::Grid;
 use crate::launch::LaunchPlan;
-use crate::simulate::{Scenario, Simulation};
+use crate::simulate::{BYTE_TIME, LATENCY, Scenario, Simulation};
 use crate::wire::{Call, CallEnd};
 
 /// A cluster on which things go wrong.
@@ -23,6 +24,8 @@ struct Faulty {
     cluster: Simulation,
     /// Jobs die when they visit a cell with one of these, in any cell that the size fits.
     deadly: Vec<(Candidate, Option<Bytes>)>,
+    /// Jobs die when they visit this pattern.
+    deadly_pattern: Option<Pattern>,
     /// Jobs die, by no fault of theirs, after so many events; counted down over all jobs.
     after: Vec<usize>,
     /// Measuring jobs started.
@@ -45,8 +48,15 @@ impl Faulty {
         let mut left = if is_trial { None } else { self.after.pop() };
         let deadly = self.deadly.clone();
         let mut take = |event: Event| {
-            if let Event::Visiting { cell } = &event {
-                let planned = &plan.cells[*cell];
+            if let Event::Visiting { cell } = &event
+                && self.deadly_pattern.is_some_and(|pattern| plan.subject(*cell) == Subject::Pattern(pattern))
+            {
+                report(event)?;
+                return Err(died(false));
+            }
+            if let Event::Visiting { cell } = &event
+                && let Some(planned) = plan.cells.get(*cell)
+            {
                 let is_deadly = |(candidate, bytes): &(Candidate, Option<Bytes>)| {
                     planned.candidates.contains(candidate) && bytes.is_none_or(|bytes| bytes == planned.cell.bytes)
                 };
@@ -105,12 +115,17 @@ fn faulty() -> Faulty {
     Faulty {
         cluster: Simulation::new(Scenario::Stale, Release::V5_0, 4),
         deadly: Vec::new(),
+        deadly_pattern: None,
         after: Vec::new(),
         jobs: 0,
     }
 }
 
 fn begin(scratch: &Path, backend: &mut Faulty) -> (RunDir, Plan) {
+    begin_with(scratch, backend, false)
+}
+
+fn begin_with(scratch: &Path, backend: &mut Faulty, patterns: bool) -> (RunDir, Plan) {
     let survey = backend.survey().expect("there is one");
     let grid = Grid {
         collectives: vec![Collective::Bcast],
@@ -118,6 +133,7 @@ fn begin(scratch: &Path, backend: &mut Faulty) -> (RunDir, Plan) {
         sizes: vec![Bytes(8), Bytes(1024), Bytes(65536)],
         segments: Vec::new(),
         fanouts: Vec::new(),
+        patterns,
         ..Grid::default()
     };
     let schedule = Schedule { min_rounds: 12, max_rounds: 30, ..Schedule::default() };
@@ -147,6 +163,7 @@ fn session(backend: &mut Faulty, run: &RunDir, plan: &Plan, policy: &Policy) -> 
         Notice::Failed(_) => told.push("failed".to_owned()),
         Notice::Trying(_) => told.push("trying".to_owned()),
         Notice::Acquitted(_) => told.push("acquitted".to_owned()),
+        Notice::EndedCast(ended) => told.push(format!("out: {} by {}", ended.pattern, ended.cast)),
         Notice::Quarantined(point) => told.push(format!("out: {} {}", point.candidate, point.cell)),
         _ => {}
     });
@@ -218,7 +235,7 @@ fn a_deadly_builtin_costs_its_cell() {
         .iter()
         .filter_map(|row| match row {
             Row::Sample(sample) => Some(sample.cell.bytes.0),
-            Row::Ended(_) => None,
+            _ => None,
         })
         .collect();
     assert_eq!(timed, BTreeSet::from([8, 65536]));
@@ -317,4 +334,46 @@ fn two_at_once_are_one_too_many() {
     assert!(refused.contains("another collrules is measuring into"), "{refused}");
     drop(first);
     run.log().expect("is free again");
+}
+
+/// Timings of each pattern, whoever carried it out.
+fn patterns(run: &RunDir) -> BTreeSet<Pattern> {
+    run.samples().expect("reads").patterns(run.path()).expect("reads").iter().map(|sample| sample.pattern).collect()
+}
+
+#[test]
+fn patterns_are_timed_in_the_launches_of_the_cells() {
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let mut backend = faulty();
+    let (run, plan) = begin_with(scratch.path(), &mut backend, true);
+    let (outcome, told) = session(&mut backend, &run, &plan, &Policy::default());
+    assert!(outcome.is_ok() && told.is_empty(), "{outcome:?} {told:?}");
+    assert_eq!(backend.jobs, 2, "none beside those of the cells");
+    assert_eq!(patterns(&run), plan.patterns.iter().map(|planned| planned.pattern).collect());
+    for row in rows(&run) {
+        let Row::Pattern(sample) = row else { continue };
+        if sample.pattern.shape == Shape::PingPong {
+            // There and back; noise is a few per cent.
+            let exact = 2.0 * (sample.pattern.bytes.0 as f64).mul_add(BYTE_TIME, LATENCY);
+            assert!((sample.max.0 / exact).ln().abs() < 0.4, "{sample:?}, {exact}");
+        }
+    }
+    let (again, _) = session(&mut backend, &run, &plan, &Policy::default());
+    assert!(again.is_ok() && backend.jobs == 2, "nothing is left to do");
+}
+
+#[test]
+fn a_pattern_that_ends_jobs_is_given_up_and_the_rest_goes_on() {
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let deadly = Pattern { shape: Shape::Rotation, ranks: Ranks(4), bytes: Bytes(1024) };
+    let mut backend = Faulty { deadly_pattern: Some(deadly), ..faulty() };
+    let (run, plan) = begin_with(scratch.path(), &mut backend, true);
+    let (outcome, told) = session(&mut backend, &run, &plan, &Policy::default());
+    assert!(outcome.is_ok(), "{outcome:?}");
+    assert_eq!(told.iter().filter(|told| told.starts_with("out")).collect::<Vec<_>>().len(), 1, "{told:?}");
+    assert!(told.contains(&"out: rotation on 4 ranks at 1KiB by 0-3".to_owned()), "{told:?}");
+    let timed = patterns(&run);
+    assert!(!timed.contains(&deadly) && timed.len() == plan.patterns.len() - 1, "{timed:?}");
+    let (again, told) = session(&mut backend, &run, &plan, &Policy::default());
+    assert!(again.is_ok() && told.is_empty(), "{told:?}");
 }

@@ -5,9 +5,11 @@
 //! | `sizes` | message and communicator sizes, and which of them can be measured |
 //! | `candidates` | the choices that are tried for an algorithm |
 //! | `equivalent` | which of them cannot differ |
+//! | `patterns` | what is timed to know the machine |
 
 mod candidates;
 mod equivalent;
+mod patterns;
 mod sizes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,6 +68,8 @@ pub struct Grid {
     pub layout: Layout,
     /// The reference algorithms as well, where there are some and none are named.
     pub reference: bool,
+    /// What messages and operations take, by patterns.
+    pub patterns: bool,
 }
 
 /// The release of the surveyed library, if its version and every algorithm table that it lists are known.
@@ -120,6 +124,7 @@ impl Default for Grid {
             oversubscribe: false,
             layout: Layout::Block,
             reference: false,
+            patterns: false,
         }
     }
 }
@@ -195,7 +200,8 @@ impl Grid {
         let nodes = ranks.iter().map(|ranks| (*ranks, self.layout.nodes(&survey.hosts, *ranks))).collect();
         let placement = Placement { layout: self.layout, nodes, serving: Vec::new() };
         let separate = self.separate(&cells, survey, launches);
-        Ok(Plan { cells, ranks: largest, launches, schedule, seed, separate, skipped, deployment: None, placement })
+        let (patterns, deployment) = (self.patterns(survey, &ranks), None);
+        Ok(Plan { cells, patterns, ranks: largest, launches, schedule, seed, separate, skipped, deployment, placement })
     }
 
     /// The candidates that a collective is restricted to, if it is.

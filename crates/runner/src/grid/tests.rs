@@ -1,5 +1,8 @@
 //! Grids of simulated clusters, whose survey lists every algorithm of a release.
 
+use collrules_record::Pattern;
+use collrules_record::plan::PatternPlan;
+
 use super::*;
 use crate::Backend;
 use crate::simulate::{Scenario, Simulation};
@@ -19,6 +22,7 @@ fn grid(collectives: &[Collective]) -> Grid {
         oversubscribe: true,
         layout: Layout::Block,
         reference: false,
+        patterns: false,
     }
 }
 
@@ -165,4 +169,43 @@ fn reference_algorithms_are_measured_on_request() {
     let candidates: BTreeSet<String> =
         named.cells.iter().flat_map(|planned| planned.candidates.iter().map(ToString::to_string)).collect();
     assert_eq!(candidates, BTreeSet::from(["builtin", "chan:long"].map(str::to_owned)));
+}
+
+#[test]
+fn patterns_are_planned_inside_a_host_and_between_hosts() {
+    let both = Grid {
+        ranks: vec![Ranks(2), Ranks(4)],
+        sizes: vec![Bytes(2), Bytes(64)],
+        patterns: true,
+        ..grid(&[Collective::Bcast])
+    };
+    let hosts = ["a", "a", "b", "b"].map(str::to_owned).to_vec();
+    let of = |grid: &Grid| {
+        let survey = Survey { hosts: hosts.clone(), ..survey(Release::V5_0) };
+        let plan = grid.plan(&survey, 3, Schedule::default(), 1).expect("a plan");
+        let told = |planned: &PatternPlan| {
+            let Pattern { shape, ranks, bytes } = planned.pattern;
+            let casts: Vec<String> = planned.casts.iter().map(ToString::to_string).collect();
+            format!("{shape} {ranks} {} {}", bytes.0, casts.join(","))
+        };
+        plan.patterns.iter().map(told).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        of(&both),
+        [
+            "pingpong 2 0 0+1,0+2",
+            "pingpong 2 2 0+1,0+2",
+            "pingpong 2 64 0+1,0+2",
+            "rotation 2 2 0+1",
+            "rotation 4 2 0-3",
+            "rotation 2 64 0+1",
+            "rotation 4 64 0-3",
+            "reduce-local 4 64 0-3",
+        ]
+    );
+    let one_per_node = Grid { layout: Layout::OnePerNode, ranks: vec![Ranks(2)], ..both.clone() };
+    assert!(of(&one_per_node).contains(&"pingpong 2 64 0+1".to_owned()));
+    let spread = Grid { layout: Layout::Spread, ..both.clone() };
+    assert!(of(&spread).contains(&"pingpong 2 64 0+2,0+1".to_owned()));
+    assert_eq!(of(&Grid { patterns: false, ..both }), [""; 0]);
 }

@@ -197,10 +197,9 @@ impl MpiBackend {
         self.launcher.converse_in(&changes, &command, &self.job(task), &mut |event| {
             match &event {
                 Event::Checking { cell, candidate } => {
-                    let planned = &plan.cells[*cell];
-                    doing = format!("checking {} in {}", planned.candidates[*candidate], planned.cell);
+                    doing = format!("checking {} in {}", plan.turn(*cell, *candidate), plan.subject(*cell));
                 }
-                Event::Visiting { cell } => doing = format!("timing {}", plan.cells[*cell].cell),
+                Event::Visiting { cell } => doing = format!("timing {}", plan.subject(*cell)),
                 _ => {}
             }
             report(event)?;

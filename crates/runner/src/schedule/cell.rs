@@ -42,6 +42,8 @@ pub(super) struct CellState {
     pub(super) active: Vec<usize>,
     /// How many of them it takes to learn something: two to compare, or the only one that there is.
     pub(super) needed: usize,
+    /// Whether candidates are compared, beginning with the builtin; the casts of a pattern are timed each for itself.
+    pub(super) is_compared: bool,
     /// Candidates that stay whatever they take: the builtin, and what is left of it when another component is out of
     /// the way. All others are compared with them.
     references: Vec<usize>,
@@ -75,10 +77,32 @@ impl CellState {
             effort: planned.effort,
             active: (0..candidates).collect(),
             needed: candidates.min(2),
+            is_compared: true,
             references: (0..candidates).filter(is_reference).collect(),
             yardsticks: (0..candidates).filter(is_yardstick).collect(),
             points: vec![PointState { fastest: f64::INFINITY, ..PointState::default() }; candidates],
         }
+    }
+
+    /// What is known about a pattern that so many casts carry out.
+    pub(super) fn of_casts(casts: usize) -> Self {
+        Self {
+            round_cost: 0.0,
+            visits: 0,
+            rounds: 0,
+            effort: Effort::Normal,
+            active: (0..casts).collect(),
+            needed: 1,
+            is_compared: false,
+            references: Vec::new(),
+            yardsticks: Vec::new(),
+            points: vec![PointState { fastest: f64::INFINITY, ..PointState::default() }; casts],
+        }
+    }
+
+    /// Whether something can be learnt: nothing can be compared where the builtin or everything else failed.
+    pub(super) fn is_worth_timing(&self) -> bool {
+        (!self.is_compared || self.active.first() == Some(&0)) && self.active.len() >= self.needed
     }
 
     /// Takes in a visit.
@@ -142,7 +166,7 @@ impl CellState {
             Some((ratio.high? - ratio.low?) / 2.0)
         };
         let narrow = |width: Option<f64>| width.is_some_and(|width| width <= precision);
-        self.rivals().all(|candidate| narrow(gain(candidate)))
+        self.is_compared && self.rivals().all(|candidate| narrow(gain(candidate)))
             || self.active.iter().all(|candidate| narrow(time(*candidate)))
     }
 

@@ -83,6 +83,8 @@ impl History {
                 Row::Ended(point) => {
                     self.ended.insert((point.cell, point.candidate));
                 }
+                // Nobody decides by them where to spend time.
+                Row::Pattern(_) | Row::EndedCast(_) => {}
             }
         }
     }
@@ -144,11 +146,12 @@ impl History {
             planned.candidates.first() == Some(&Candidate::Builtin) && planned.candidates.len() > 1
         };
         let cells: Vec<LaunchCell> = cells.filter(comparable).collect();
-        if cells.is_empty() {
+        if cells.is_empty() && self.plan.patterns.is_empty() {
             return None;
         }
         Some(LaunchPlan {
             cells,
+            patterns: self.plan.patterns.clone(),
             ranks: self.plan.ranks,
             schedule: self.schedule(launch, elapsed, begun)?,
             // Orders of its own.

@@ -68,7 +68,8 @@ pub(crate) struct Scheduler {
 impl Scheduler {
     /// A scheduler for a plan; all cells are opened and visited once, in an order shuffled by the plan's seed.
     pub(crate) fn new(plan: &LaunchPlan) -> Self {
-        let cells = plan.cells.iter().map(CellState::new).collect();
+        let patterns = plan.patterns.iter().map(|planned| CellState::of_casts(planned.casts.len()));
+        let cells = plan.cells.iter().map(CellState::new).chain(patterns).collect();
         let mut scheduler = Self {
             settings: plan.schedule,
             cells,
@@ -77,7 +78,7 @@ impl Scheduler {
             unfinished: BTreeSet::new(),
             rng: ChaCha8Rng::seed_from_u64(plan.seed),
         };
-        let order = scheduler.shuffled((0..plan.cells.len()).collect());
+        let order = scheduler.shuffled((0..plan.subjects()).collect());
         scheduler.queue = order.into_iter().map(Todo::Open).collect();
         scheduler
     }
@@ -125,8 +126,7 @@ impl Scheduler {
         let state = &mut self.cells[cell];
         state.active.retain(|candidate| !failed.contains(candidate));
         state.round_cost = round_cost;
-        // Nothing can be compared where the builtin or everything else failed.
-        if state.active.first() == Some(&0) && state.active.len() >= state.needed {
+        if state.is_worth_timing() {
             self.queue.push_front(Todo::Visit(cell));
         }
     }
@@ -139,7 +139,7 @@ impl Scheduler {
         state.note(visit, rounds);
         state.round_cost = seconds / f64::from(visit.rounds + visit.warmup).max(1.0);
         let mut dropped = Vec::new();
-        if !settings.keep_slow {
+        if state.is_compared && !settings.keep_slow {
             dropped = state.drop_beaten();
             state.rest(settings.drop_factor);
         }
@@ -197,12 +197,12 @@ impl Scheduler {
     }
 }
 
-/// The group of each cell, if the plan has more candidates to make communicators for than are kept at a time.
+/// The group of each cell, if the plan has more candidates to make communicators for than are kept at a time. Patterns
+/// have communicators that stay, and are a group.
 fn groups(plan: &LaunchPlan) -> Option<Vec<usize>> {
-    let key = |at: usize| (plan.cells[at].cell.collective, plan.cells[at].cell.ranks);
-    let all = 0..plan.cells.len();
-    let needed: BTreeSet<_> = all
-        .clone()
+    let key = |at: usize| plan.cells.get(at).map(|planned| (planned.cell.collective, planned.cell.ranks));
+    let all = 0..plan.subjects();
+    let needed: BTreeSet<_> = (0..plan.cells.len())
         .flat_map(|at| plan.cells[at].candidates.iter().map(move |candidate| (key(at), *candidate)))
         .collect();
     let keys: BTreeSet<_> = all.clone().map(key).collect();

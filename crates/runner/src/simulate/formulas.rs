@@ -9,9 +9,9 @@ use collrules_record::Cell;
 use collrules_rules::{Choice, Collective};
 
 /// Start-up time of a message in seconds (`a`).
-pub(super) const LATENCY: f64 = 10e-6;
+pub(crate) const LATENCY: f64 = 10e-6;
 /// Transfer time of a byte in seconds (`b`): 1 GB/s.
-pub(super) const BYTE_TIME: f64 = 1e-9;
+pub(crate) const BYTE_TIME: f64 = 1e-9;
 /// Time to apply an operation to a byte in seconds (`g`): 4 GB/s.
 pub(super) const REDUCTION_TIME: f64 = 0.25e-9;
 

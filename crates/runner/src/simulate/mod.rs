@@ -12,7 +12,7 @@ use std::convert::Infallible;
 use std::path::Path;
 
 use collrules_record::cell::type_size;
-use collrules_record::plan::Deployment;
+use collrules_record::plan::{Deployment, PatternPlan};
 use collrules_record::units::Seconds;
 use collrules_record::{Candidate, Cell, Plan, Survey};
 use collrules_rules::effective::{EffectiveAlgorithm, effective};
@@ -23,6 +23,8 @@ use rand_chacha::ChaCha8Rng;
 pub use collrules_record::options::Scenario;
 
 use self::deployed::DeployedLaunch;
+#[cfg(test)]
+pub(crate) use self::formulas::{BYTE_TIME, LATENCY};
 use self::model::{Model, normal};
 use crate::backend::Backend;
 use crate::engine::{self, Executor, Opened};
@@ -152,6 +154,15 @@ struct Computed<'a> {
 }
 
 impl Computed<'_> {
+    /// The times of the candidates, or casts, of a subject.
+    fn all_seconds(&self, subject: usize) -> Vec<f64> {
+        let Some(planned) = self.plan.cells.get(subject) else {
+            let PatternPlan { pattern, casts } = self.plan.pattern(subject);
+            return vec![self.model.pattern_seconds(*pattern); casts.len()];
+        };
+        planned.candidates.iter().map(|candidate| self.seconds(planned.cell, *candidate)).collect()
+    }
+
     /// The time of a candidate's calls without what changes from call to call.
     fn seconds(&self, cell: Cell, candidate: Candidate) -> f64 {
         self.launch
@@ -164,17 +175,15 @@ impl Executor for Computed<'_> {
     type Error = Infallible;
 
     fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<Opened, Infallible> {
-        let planned = &self.plan.cells[cell];
-        (0..planned.candidates.len()).for_each(checking);
-        let round_cost = planned.candidates.iter().map(|c| self.seconds(planned.cell, *c)).sum();
+        (0..self.plan.turns(cell)).for_each(checking);
+        let round_cost = self.all_seconds(cell).iter().sum();
         self.clock += round_cost;
         Ok(Opened { failed: Vec::new(), round_cost })
     }
 
     fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, Infallible> {
-        let planned = &self.plan.cells[visit.cell];
-        let candidates = visit.candidates.iter().map(|place| planned.candidates[*place]);
-        let seconds: Vec<f64> = candidates.map(|candidate| self.seconds(planned.cell, candidate)).collect();
+        let all = self.all_seconds(visit.cell);
+        let seconds: Vec<f64> = visit.candidates.iter().map(|place| all[*place]).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed);
         // Noise depends on the seed, the cell and the visit alone, not on what was done before.
         rng.set_stream(1 + ((visit.cell as u64) << 32 | u64::from(visit.visit)));

@@ -4,7 +4,7 @@ use collrules_guidelines::{Seat, program};
 use collrules_record::cell::type_size;
 use collrules_record::mockup::{Mockup, Pattern};
 use collrules_record::options::Scenario;
-use collrules_record::{Candidate, Cell};
+use collrules_record::{Candidate, Cell, Pattern as TimedPattern};
 use collrules_reference::{Machine, Reference, play};
 use collrules_rules::{Choice, Collective};
 use rand::RngExt;
@@ -75,6 +75,15 @@ impl Model {
         }
     }
 
+    /// The time of a pattern without noise, in seconds: every simulated rank is a host of its own, and all are alike.
+    pub(crate) fn pattern_seconds(&self, pattern: TimedPattern) -> f64 {
+        let times = pattern.script().and_then(|script| play(&script, machine(pattern.type_size()), &mut |_| ()).ok());
+        times.map_or(f64::INFINITY, |times| match pattern.timed_part() {
+            Some(part) => times[part as usize],
+            None => times.into_iter().fold(0.0, f64::max),
+        })
+    }
+
     /// The time without noise where a rules file in force makes this choice, in seconds.
     pub(crate) fn deployed_seconds(&self, cell: Cell, choice: Choice) -> f64 {
         let deceived = self.scenario == Scenario::Deceptive
@@ -132,10 +141,15 @@ fn planted(cell: Cell, candidate: Candidate) -> f64 {
 
 /// The time of a reference algorithm, played event by event; infinite where there is none.
 fn played_seconds(cell: Cell, reference: Reference) -> f64 {
-    let element = type_size(cell.collective) as f64;
-    let machine = Machine { latency: LATENCY, transfer: BYTE_TIME * element, operation: REDUCTION_TIME * element };
+    let machine = machine(type_size(cell.collective));
     let times = cell.script(reference).and_then(|script| play(&script, machine, &mut |_| ()).ok());
     times.map_or(f64::INFINITY, |times| times.into_iter().fold(0.0, f64::max))
+}
+
+/// The simulated machine, for elements of so many bytes.
+fn machine(element: u64) -> Machine {
+    let element = element as f64;
+    Machine { latency: LATENCY, transfer: BYTE_TIME * element, operation: REDUCTION_TIME * element }
 }
 
 /// The time of the best choice that a default grid contains, if not of a better one.

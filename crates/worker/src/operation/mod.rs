@@ -6,18 +6,20 @@
 //! | `barrier` | barrier |
 //! | `mockup` | other calls that do the same, on the same buffers |
 //! | `scripted` | the same by reference algorithms, with messages |
+//! | `scene` | (patterns, on buffers of their own) |
 
 mod barrier;
 mod data;
 mod memory;
 mod mockup;
+mod scene;
 mod scripted;
 
 use std::rc::Rc;
 
 use collrules_guidelines::Seat;
 use collrules_record::cell::type_size;
-use collrules_record::{Candidate, Cell, Mockup};
+use collrules_record::{Candidate, Cell, Mockup, Pattern};
 use collrules_reference::Reference;
 use collrules_rules::Collective;
 use mpi::topology::{Communicator, SimpleCommunicator};
@@ -27,6 +29,7 @@ use self::mockup::Prepared;
 use crate::ffi::{Called, ErrorClass, calls};
 use crate::nodes::Parts;
 pub(crate) use memory::TooLarge;
+pub(crate) use scene::Scene;
 
 /// Why a call cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +40,10 @@ pub(crate) enum Unsupported {
     NoMockup { cell: Cell, mockup: Mockup },
     #[error("{cell}: {cause}")]
     TooLarge { cell: Cell, cause: TooLarge },
+    #[error("{pattern} cannot be carried out by the ranks that were named for it")]
+    NoScene { pattern: Pattern },
+    #[error("{pattern}: {cause}")]
+    LargeScene { pattern: Pattern, cause: TooLarge },
 }
 
 /// The buffers of one rank for the calls of a cell. Rooted collectives have rank 0 for their root; nothing is called

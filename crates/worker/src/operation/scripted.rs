@@ -89,32 +89,44 @@ impl<T: Element> Stage<T> {
         let whole = receive.len() == total;
         let vector: &mut [T] = if whole { &mut *receive } else { &mut self.vector };
         vector[first..first + send.len()].copy_from_slice(send);
-        let scratch = &mut self.scratch;
-        for step in steps {
-            match *step {
-                Step::Send { to, blocks } => messages.send(&vector[place(blocks)], to)?,
-                Step::Receive { from, blocks, into: Place::Vector } => {
-                    messages.receive(&mut vector[place(blocks)], from)?;
-                }
-                Step::Receive { from, blocks, into: Place::Scratch } => {
-                    messages.receive(&mut scratch[place(blocks)], from)?;
-                }
-                Step::Exchange { to, send, from, receive, into: Place::Vector } => {
-                    let both = vector.get_disjoint_mut([place(send), place(receive)]);
-                    let [data, into] = both.expect("nobody receives what it sends meanwhile");
-                    messages.exchange(data, to, into, from)?;
-                }
-                Step::Exchange { to, send, from, receive, into: Place::Scratch } => {
-                    messages.exchange(&vector[place(send)], to, &mut scratch[place(receive)], from)?;
-                }
-                Step::Reduce { blocks } => messages.add(&scratch[place(blocks)], &mut vector[place(blocks)])?,
-            }
-        }
+        perform(steps, blocks, vector, &mut self.scratch, messages)?;
         if !whole && !receive.is_empty() {
             receive.copy_from_slice(&self.vector[self.own.clone()]);
         }
         Ok(())
     }
+}
+
+/// Carries out the steps of a rank, one after the other.
+pub(super) fn perform<T: Element>(
+    steps: &[Step],
+    blocks: &Blocks,
+    vector: &mut [T],
+    scratch: &mut [T],
+    messages: &impl Messages<T>,
+) -> Called {
+    let place = |range| span(blocks, range);
+    for step in steps {
+        match *step {
+            Step::Send { to, blocks } => messages.send(&vector[place(blocks)], to)?,
+            Step::Receive { from, blocks, into: Place::Vector } => {
+                messages.receive(&mut vector[place(blocks)], from)?
+            }
+            Step::Receive { from, blocks, into: Place::Scratch } => {
+                messages.receive(&mut scratch[place(blocks)], from)?;
+            }
+            Step::Exchange { to, send, from, receive, into: Place::Vector } => {
+                let both = vector.get_disjoint_mut([place(send), place(receive)]);
+                let [data, into] = both.expect("nobody receives what it sends meanwhile");
+                messages.exchange(data, to, into, from)?;
+            }
+            Step::Exchange { to, send, from, receive, into: Place::Scratch } => {
+                messages.exchange(&vector[place(send)], to, &mut scratch[place(receive)], from)?;
+            }
+            Step::Reduce { blocks } => messages.add(&scratch[place(blocks)], &mut vector[place(blocks)])?,
+        }
+    }
+    Ok(())
 }
 
 fn span(blocks: &Blocks, range: collrules_reference::Range) -> Range<usize> {

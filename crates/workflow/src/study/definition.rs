@@ -74,6 +74,13 @@ fn refused(path: &Path, why: &str) -> WorkflowError {
 }
 
 impl Definition {
+    /// Whether reference algorithms are among what it compares, so that what messages take is of interest.
+    pub(super) fn has_references(&self) -> bool {
+        let is_reference =
+            |name: &String| matches!(CandidateName::read(name), CandidateName::Complete(Candidate::Reference(_)));
+        self.algorithms.values().flatten().any(is_reference)
+    }
+
     /// What the algorithms are in a release, each once. `path` is where they are written down.
     pub(super) fn candidates(
         &self,

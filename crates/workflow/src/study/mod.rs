@@ -165,6 +165,7 @@ fn tuning(options: &Studying, definition: &Definition, ranks: Vec<Ranks>) -> Res
     tuning.grid.ranks = ranks;
     tuning.grid.sizes.clone_from(&definition.sizes);
     tuning.grid.only = definition.algorithms.iter().flat_map(named).collect();
+    tuning.grid.patterns = definition.has_references();
     tuning.budget = options.budget.unwrap_or(definition.budget);
     tuning.launches = options.launches.unwrap_or(definition.launches);
     tuning.system.clone_from(&options.system);

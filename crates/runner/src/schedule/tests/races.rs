@@ -56,7 +56,7 @@ fn truth(plan: &Plan, noise: Noise, seed: u64) -> BTreeMap<Cell, CellCost> {
 fn dropped(rehearsal: &Rehearsal) -> BTreeSet<(Cell, Candidate)> {
     let ended = |row: &Row| match row {
         Row::Ended(point) => Some((point.cell, point.candidate)),
-        Row::Sample(_) => None,
+        _ => None,
     };
     rehearsal.rows.iter().filter_map(ended).collect()
 }

@@ -1,0 +1,210 @@
+//! Patterns: messages among a few ranks, or the operation alone, timed to know what the machine takes.
+//!
+//! No rule can ask for a pattern, so that it is no candidate, and what it is timed at is no cell: rules, verdicts and
+//! tables cannot see it. Runner and worker treat cells and patterns alike, as the two kinds of [`Subject`].
+
+use std::fmt;
+use std::str::FromStr;
+
+use collrules_reference::{Blocks, Script, ping_pong, reduce_local};
+use collrules_rules::{names, stored_as_text};
+use serde::{Deserialize, Serialize};
+
+use crate::cell::Cell;
+use crate::units::{Bytes, Ranks};
+
+/// What the ranks of a pattern do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// The first rank sends to the second, which sends as much back.
+    PingPong,
+    /// Every rank sends to the one before and receives from the one after.
+    Rotation,
+    /// Every rank applies the operation of reductions, and nobody sends anything.
+    ReduceLocal,
+}
+
+names!(Shape, read as "pattern" {
+    PingPong "pingpong",
+    Rotation "rotation",
+    ReduceLocal "reduce-local",
+});
+
+/// A shape with its number of ranks and its size: what casts are timed at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Pattern {
+    /// What the ranks do.
+    pub shape: Shape,
+    /// How many ranks it takes.
+    pub ranks: Ranks,
+    /// The bytes of a message, or those that the operation is applied to.
+    pub bytes: Bytes,
+}
+
+/// The ranks of the job that play the parts of a pattern, in the order of the parts; written `0+4`, or `0-7` for all from
+/// 0 to 7.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Cast(Vec<u32>);
+
+/// A text that names no cast.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` names no ranks, each once; write them as 0+4, or 0-7 for all from 0 to 7")]
+pub struct BadCast(String);
+
+/// What is timed in a visit, with its candidates or casts side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// A cell, with its candidates.
+    Cell(Cell),
+    /// A pattern, with its casts.
+    Pattern(Pattern),
+}
+
+impl Pattern {
+    /// What is before the name of a shape where collectives stand as well.
+    pub const MARK: &'static str = "pattern:";
+
+    /// What its parts do, in elements of [`Self::type_size`]; none where there are too few ranks for it.
+    pub fn script(self) -> Option<Script> {
+        let elements = self.bytes.0 / self.type_size();
+        match self.shape {
+            Shape::PingPong => (self.ranks.0 == 2).then(|| ping_pong(elements, elements)),
+            Shape::Rotation => Script::rotation(Blocks::equal(elements, self.ranks.0)),
+            Shape::ReduceLocal => (self.ranks.0 >= 1).then(|| reduce_local(elements, self.ranks.0)),
+        }
+    }
+
+    /// The size in bytes of its elements: what is reduced are numbers, everything else is bytes.
+    pub fn type_size(self) -> u64 {
+        if self.shape == Shape::ReduceLocal { 4 } else { 1 }
+    }
+
+    /// The part whose time is that of the pattern; none where the slowest rank's is.
+    pub fn timed_part(self) -> Option<u32> {
+        match self.shape {
+            // It begins, and has the answer in the end.
+            Shape::PingPong => Some(0),
+            Shape::Rotation | Shape::ReduceLocal => None,
+        }
+    }
+}
+
+impl Cast {
+    /// These ranks, in the order of their parts; none where a rank is there twice, or no rank at all.
+    pub fn new(ranks: Vec<u32>) -> Option<Self> {
+        let mut sorted = ranks.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        (!ranks.is_empty() && sorted.len() == ranks.len()).then_some(Self(ranks))
+    }
+
+    /// The first ranks of the job, at least one.
+    pub fn first(ranks: Ranks) -> Self {
+        Self((0..ranks.0.max(1)).collect())
+    }
+
+    /// The ranks, in the order of their parts.
+    pub fn ranks(&self) -> &[u32] {
+        &self.0
+    }
+
+    /// The part that a rank plays, if any.
+    pub fn part(&self, rank: u32) -> Option<usize> {
+        self.0.iter().position(|other| *other == rank)
+    }
+
+    /// Whether all of them are on one of these hosts, which are those of the job's ranks.
+    pub fn is_inside<H: PartialEq>(&self, hosts: &[H]) -> bool {
+        let host = |rank: &u32| hosts.get(*rank as usize);
+        self.0.iter().all(|rank| host(rank).is_some() && host(rank) == host(&self.0[0]))
+    }
+}
+
+impl fmt::Display for Cast {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Three in a row and more: with two, the order of the parts is easier to see one by one.
+        let rows: Vec<String> = self
+            .0
+            .chunk_by(|one, other| one + 1 == *other)
+            .flat_map(|row| match row {
+                [first, _, .., last] => vec![format!("{first}-{last}")],
+                few => few.iter().map(u32::to_string).collect(),
+            })
+            .collect();
+        f.pad(&rows.join("+"))
+    }
+}
+
+impl FromStr for Cast {
+    type Err = BadCast;
+
+    fn from_str(text: &str) -> Result<Self, BadCast> {
+        /// The most ranks that a text may stand for: no job has more.
+        const MOST: usize = 1 << 24;
+        let bad = || BadCast(text.to_owned());
+        let mut ranks: Vec<u32> = Vec::new();
+        for row in text.split('+') {
+            let (first, last) = row.split_once('-').unwrap_or((row, row));
+            let (first, last): (u32, u32) = (first.parse().map_err(|_| bad())?, last.parse().map_err(|_| bad())?);
+            if last < first || (last - first) as usize >= MOST - ranks.len().min(MOST) {
+                return Err(bad());
+            }
+            ranks.extend(first..=last);
+        }
+        Self::new(ranks).ok_or_else(bad)
+    }
+}
+
+stored_as_text!(Cast);
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on {} ranks at {}", self.shape, self.ranks, self.bytes)
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cell(cell) => cell.fmt(f),
+            Self::Pattern(pattern) => pattern.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn casts_read_back() {
+        for (text, ranks) in [("0+1", vec![0, 1]), ("5+0", vec![5, 0]), ("0-3", vec![0, 1, 2, 3]), ("7", vec![7])] {
+            let cast: Cast = text.parse().expect("names ranks");
+            assert_eq!((cast.ranks(), cast.to_string().as_str()), (ranks.as_slice(), text));
+        }
+        assert_eq!("4+0-2+9".parse::<Cast>().map(|cast| cast.to_string()), Ok("4+0-2+9".to_owned()));
+        for bad in ["", "0+", "1+1", "3-1", "0-4294967295", "a", "-1"] {
+            assert!(bad.parse::<Cast>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn casts_know_whether_they_share_a_host() {
+        let hosts = ["a", "a", "b"];
+        let inside = |text: &str| text.parse::<Cast>().map(|cast| cast.is_inside(&hosts));
+        assert_eq!([inside("0+1"), inside("0+2"), inside("2"), inside("0+7")], [true, false, true, false].map(Ok));
+    }
+
+    #[test]
+    fn every_shape_has_a_script_for_its_ranks() {
+        for (shape, ranks) in [(Shape::PingPong, 2), (Shape::Rotation, 5), (Shape::ReduceLocal, 5)] {
+            let pattern = Pattern { shape, ranks: Ranks(ranks), bytes: Bytes(64) };
+            let script = pattern.script().expect("there is one");
+            assert_eq!(script.blocks().ranks(), ranks, "{pattern}");
+            assert!(pattern.timed_part().is_none_or(|part| part < ranks));
+        }
+        assert_eq!(Pattern { shape: Shape::PingPong, ranks: Ranks(3), bytes: Bytes(1) }.script(), None);
+    }
+}
