@@ -262,6 +262,29 @@ fn served(run: &Path) -> Vec<String> {
     lines
 }
 
+/// Each host has its rate, and the ports of the switch hold as much as they are told to.
+#[test]
+fn hosts_get_their_rates_and_ports_their_queues() {
+    if !is_possible() {
+        return;
+    }
+    let said = |options: &str| {
+        let mut command = Command::new(script());
+        Ran::from(command.args(["up", "--name", "rates"]).args(options.split_whitespace()).output().unwrap())
+    };
+    let ran = said("--hosts 3 --bandwidth 200mbit,100mbit,50mbit --queue 32kb").exits(0);
+    let switch = Command::new(script()).args(["status", "--name", "rates"]).output().unwrap();
+    Ran::from(switch).exits(0).says("have dropped 0 packets");
+    Ran::from(Command::new(script()).args(["down", "--name", "rates"]).output().unwrap()).exits(0);
+    for (host, rate) in [("rates1", "200Mbit"), ("rates2", "100Mbit"), ("rates3", "50Mbit")] {
+        let line = ran.stdout.lines().find(|line| line.starts_with(host) && line.contains("tbf")).unwrap_or_default();
+        assert!(line.contains(&format!("rate {rate} ")), "{}", ran.stdout);
+    }
+    said("--hosts 3 --bandwidth 200mbit,100mbit").exits(2).complains("names 2 rates for 3 hosts");
+    said("--hosts 2 --bandwidth 10,20").exits(2).complains("is a rate such as 200mbit");
+    said("--hosts 2 --bandwidth none --queue 32kb").exits(2).complains("needs a rate for each link");
+}
+
 /// Whatever ends a command, its hosts and all that runs on them are gone soon after.
 #[test]
 fn nothing_is_left_behind_by_a_killed_run() {
