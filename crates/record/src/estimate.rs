@@ -1,7 +1,7 @@
 //! A value with its interval; never a bare mean.
 
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{Binomial, DiscreteCDF};
+use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 
 /// A point value with a confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,28 @@ impl Estimate {
             high: rank.map(|rank| sorted[sorted.len() - rank]),
             level,
             samples: sorted.len(),
+        })
+    }
+
+    /// The mean with Student's interval, for a few values that are medians or fits themselves. Both ends are missing for
+    /// fewer than 2 values. Values that are not finite are left out; without any there is no estimate.
+    pub fn mean(samples: &[f64], level: f64) -> Option<Self> {
+        let values: Vec<f64> = samples.iter().copied().filter(|x| x.is_finite()).collect();
+        let count = values.len();
+        if count == 0 {
+            return None;
+        }
+        let point = values.iter().sum::<f64>() / count as f64;
+        let half = StudentsT::new(0.0, 1.0, count as f64 - 1.0).ok().map(|student| {
+            let variance = values.iter().map(|x| (x - point).powi(2)).sum::<f64>() / (count as f64 - 1.0);
+            student.inverse_cdf(f64::midpoint(1.0, level)) * (variance / count as f64).sqrt()
+        });
+        Some(Self {
+            point,
+            low: half.map(|half| point - half),
+            high: half.map(|half| point + half),
+            level,
+            samples: count,
         })
     }
 
@@ -119,6 +141,18 @@ mod tests {
         let mut values = [4.0, 1.0, 2.0];
         assert_eq!((median(&mut values), values), (Some(2.0), [1.0, 2.0, 4.0]), "the values are sorted");
         assert_eq!(median(&mut []), None);
+    }
+
+    /// 2.776 is Student's 97.5 % quantile with 4 degrees of freedom, as in every table.
+    #[test]
+    fn means_have_student_s_interval() {
+        let mean = Estimate::mean(&[1.0, 2.0, 3.0, 4.0, 5.0, f64::NAN], 0.95).expect("five");
+        let half = 2.776_445 * 2.5_f64.sqrt() / 5.0_f64.sqrt();
+        assert!((mean.point - 3.0).abs() < 1e-12 && mean.samples == 5);
+        assert!((mean.high.expect("an end") - 3.0 - half).abs() < 1e-5, "{mean:?}");
+        let one = Estimate::mean(&[3.0], 0.95).expect("one");
+        assert_eq!((one.low, one.high), (None, None));
+        assert_eq!(Estimate::mean(&[], 0.95), None);
     }
 
     #[test]

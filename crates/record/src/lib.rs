@@ -8,6 +8,7 @@
 //! | [`comparison`] | what changed from one run to a later one |
 //! | [`pattern`] | messages and operations that are timed to know the machine |
 //! | [`mockup`] | the name of other calls that do what a collective does |
+//! | [`model`] | what probes say about a machine: parameters of messages, nodes and pairs |
 //! | [`component`] | the name of a component of Open MPI's coll framework |
 //! | [`cell`] | collective, communicator size, message size |
 //! | [`clock`] | what is known about the clock and the harness of a launch |
@@ -46,6 +47,7 @@ pub mod han_choice;
 pub mod handover;
 pub mod manifest;
 pub mod mockup;
+pub mod model;
 pub mod options;
 pub mod pattern;
 pub mod placement;

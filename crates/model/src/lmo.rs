@@ -1,0 +1,214 @@
+//! Parameters of each node and pair, after Lastovetsky, O'Flynn and Rychkov, from estimators that hold where messages
+//! overlap.
+//!
+//! A message from i to j takes `C_i + t_i M + L_ij + M / beta_ij + C_j + t_j M`. Published estimators take two answers for
+//! served one after the other, and are biased as soon as one is handled while the other is on its way. So here i sends to j,
+//! which does not answer, then to k, which does: that takes longer than the round trip to k alone by what i takes to send to j,
+//! which is `C_i + t_i M`, whatever overlaps. Where the two messages share the link of i, its time is in it as well, and nothing
+//! tells the two apart.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::estimate::median;
+use collrules_record::model::{Lmo, Node, Pair};
+use collrules_record::{Bytes, Estimate};
+
+use crate::probe::{Kind, Probe, Probes};
+use crate::way::at;
+
+/// If the times per byte of two nodes are together more than this share of what a byte takes between them, their links are
+/// shared: nodes that really took so long would leave less than nothing for the network.
+const SHARED: f64 = 1.1;
+
+/// What each launch says of each node or pair.
+type ByLaunch<K> = BTreeMap<K, Vec<f64>>;
+
+/// Fits nodes and pairs; none, with the reason among what is unknown, where there is too little for it.
+pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<String>) -> Option<Lmo> {
+    let ranks = probes.ranks();
+    if ranks.len() < 3 {
+        unknown.push(format!(
+            "Nothing about single nodes: that takes probes with three ranks at least, and there are {}.",
+            ranks.len()
+        ));
+        return None;
+    }
+    let all = probes.all();
+    let sizes: BTreeSet<u64> =
+        all.iter().filter(|probe| probe.kind == Kind::OneToTwo).map(|probe| probe.there).collect();
+    if !sizes.contains(&0) {
+        unknown.push("Nothing about single nodes: there are no probes one-to-two with empty messages.".to_owned());
+        return None;
+    }
+    let bytes = sizes.iter().copied().max().filter(|size| *size > 0);
+    let estimates = Estimates::of(probes, &ranks, bytes);
+    if bytes.is_none() {
+        unknown.push("No times per byte of single nodes: all probes one-to-two are empty.".to_owned());
+    }
+    let shared_links = bytes.is_some() && estimates.shared();
+    if shared_links {
+        unknown.push(
+            "No times per byte of single nodes: two messages of a node share its link, and what the node itself takes for \
+             a byte cannot be told from what its link takes. The rate of each link is given instead."
+                .to_owned(),
+        );
+    }
+    let measured: BTreeSet<(u32, u32)> = estimates.empty.keys().copied().collect();
+    let count = ranks.len();
+    if measured.len() < count * (count - 1) / 2 {
+        unknown.push(format!(
+            "{} of {} pairs were not timed; nothing is known of them.",
+            count * (count - 1) / 2 - measured.len(),
+            count * (count - 1) / 2
+        ));
+    }
+    let mean = |values: Option<&Vec<f64>>| values.and_then(|values| Estimate::mean(values, level));
+    let node = |rank: &u32| Node {
+        rank: *rank,
+        fixed: mean(estimates.fixed.get(rank)),
+        per_byte: mean(estimates.per_byte.get(rank)).filter(|_| !shared_links),
+        link: mean(estimates.fullest(*rank)).and_then(inverse).filter(|_| shared_links),
+        disagreement: estimates.disagreement(*rank),
+    };
+    let pair = |pair: &(u32, u32)| {
+        let probe = Probe { kind: Kind::PingPong, ranks: vec![pair.0, pair.1], there: 0, back: 0 };
+        Pair {
+            ranks: *pair,
+            place: at(probes, &probe).unwrap_or(collrules_record::model::Where::Between),
+            latency: mean(estimates.latency.get(pair)),
+            rate: mean(Some(&estimates.network(*pair, shared_links))).and_then(inverse),
+        }
+    };
+    let pairs: Vec<Pair> = measured.iter().map(pair).collect();
+    let without = pairs.iter().filter(|pair| pair.rate.is_none() && estimates.slope.contains_key(&pair.ranks)).count();
+    if without > 0 {
+        unknown.push(format!(
+            "No rate of {without} of {} pairs: what a byte takes between them cannot be told from what their nodes take for it.",
+            pairs.len()
+        ));
+    }
+    Some(Lmo { bytes: Bytes(bytes.unwrap_or(0)), nodes: ranks.iter().map(node).collect(), pairs, shared_links })
+}
+
+/// A rate from a time per byte; none where the time may be none at all.
+fn inverse(time: Estimate) -> Option<Estimate> {
+    let certain = time.point > 0.0 && time.low.is_none_or(|low| low > 0.0);
+    certain.then(|| Estimate {
+        point: 1.0 / time.point,
+        low: time.high.map(|high| 1.0 / high),
+        high: time.low.map(|low| 1.0 / low),
+        ..time
+    })
+}
+
+/// Estimates by launch.
+#[derive(Default)]
+struct Estimates {
+    /// Half of the empty round trip.
+    empty: ByLaunch<(u32, u32)>,
+    fixed: ByLaunch<u32>,
+    per_byte: ByLaunch<u32>,
+    latency: ByLaunch<(u32, u32)>,
+    /// Time of a byte between the pair, its nodes' included.
+    slope: ByLaunch<(u32, u32)>,
+    /// What the nodes of the pair take of that.
+    handling: ByLaunch<(u32, u32)>,
+    /// All single estimates of the fixed time.
+    redundant: ByLaunch<u32>,
+    /// The time per byte by node and its two partners.
+    triplets: BTreeMap<u32, ByLaunch<(u32, u32)>>,
+}
+
+impl Estimates {
+    fn of(probes: &Probes, ranks: &BTreeSet<u32>, bytes: Option<u64>) -> Self {
+        let mut found = Self::default();
+        for launch in probes.launches() {
+            found.add(probes, ranks, bytes, launch);
+        }
+        found
+    }
+
+    fn add(&mut self, probes: &Probes, ranks: &BTreeSet<u32>, bytes: Option<u64>, launch: u32) {
+        let (mut fixed, mut longer): (BTreeMap<u32, Vec<f64>>, BTreeMap<u32, Vec<f64>>) = Default::default();
+        let mut triplets = Vec::new();
+        for (probe, time) in probes.of_launch(launch).filter(|(probe, _)| probe.kind == Kind::OneToTwo) {
+            let (i, k) = (probe.ranks[0], probe.ranks[2]);
+            // Triplets within a host and without it do not mix.
+            if probe.back != 0 || at(probes, probe).is_none() {
+                continue;
+            }
+            let Some(alone) = probes.round_trip(launch, i, k, probe.there, 0) else { continue };
+            if probe.there == 0 {
+                fixed.entry(i).or_default().push(time - alone);
+            } else if Some(probe.there) == bytes {
+                longer.entry(i).or_default().push(time - alone);
+                triplets.push((i, (probe.ranks[1], k), time - alone));
+            }
+        }
+        let mut single = BTreeMap::new();
+        for (rank, values) in &mut fixed {
+            self.redundant.entry(*rank).or_default().extend(values.iter().copied());
+            let Some(value) = median(values) else { continue };
+            self.fixed.entry(*rank).or_default().push(value);
+            let per_byte = longer.get_mut(rank).and_then(|values| median(values));
+            let per_byte = per_byte.zip(bytes).map(|(more, bytes)| (more - value) / bytes as f64);
+            if let Some(per_byte) = per_byte {
+                self.per_byte.entry(*rank).or_default().push(per_byte);
+            }
+            single.insert(*rank, (value, per_byte));
+        }
+        for (rank, partners, more) in triplets {
+            let (Some((fixed, _)), Some(bytes)) = (single.get(&rank), bytes) else { continue };
+            let triplet = self.triplets.entry(rank).or_default().entry(partners).or_default();
+            triplet.push((more - fixed) / bytes as f64);
+        }
+        for (i, j) in ranks.iter().flat_map(|i| ranks.range(i + 1..).map(|j| (*i, *j))) {
+            let Some(empty) = probes.round_trip(launch, i, j, 0, 0) else { continue };
+            self.empty.entry((i, j)).or_default().push(empty / 2.0);
+            let (Some((first, t)), Some((second, u))) = (single.get(&i), single.get(&j)) else { continue };
+            self.latency.entry((i, j)).or_default().push(empty / 2.0 - first - second);
+            let slope = bytes.and_then(|bytes| {
+                let there = probes.round_trip(launch, i, j, bytes, 0).map(|time| time - empty);
+                let both = || probes.round_trip(launch, i, j, bytes, bytes).map(|time| (time - empty) / 2.0);
+                Some(there.or_else(both)? / bytes as f64)
+            });
+            if let Some(slope) = slope {
+                self.slope.entry((i, j)).or_default().push(slope);
+                if let (Some(t), Some(u)) = (t, u) {
+                    self.handling.entry((i, j)).or_default().push(t + u);
+                }
+            }
+        }
+    }
+
+    /// What a node takes for a byte where its partners let it go on the quickest: where links are shared, a slow partner
+    /// leaves much of the link to the other.
+    fn fullest(&self, rank: u32) -> Option<&Vec<f64>> {
+        let mean = |values: &Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+        self.triplets.get(&rank)?.values().max_by(|a, b| mean(a).total_cmp(&mean(b)))
+    }
+
+    /// Whether, for most pairs, the nodes leave less than nothing to the network.
+    fn shared(&self) -> bool {
+        let most = |rank: &u32| self.fullest(*rank).and_then(|values| median(&mut values.clone()));
+        let share =
+            |((i, j), slopes): (&(u32, u32), &Vec<f64>)| Some((most(i)? + most(j)?) / median(&mut slopes.clone())?);
+        let mut shares: Vec<f64> = self.slope.iter().filter_map(share).collect();
+        median(&mut shares).is_some_and(|share| share > SHARED)
+    }
+
+    /// What the network takes for a byte of a pair.
+    fn network(&self, pair: (u32, u32), shared: bool) -> Vec<f64> {
+        let slopes = self.slope.get(&pair).map(Vec::as_slice).unwrap_or_default();
+        let handling = self.handling.get(&pair).map(Vec::as_slice).unwrap_or_default();
+        let alone = |(at, slope): (usize, &f64)| if shared { *slope } else { slope - handling.get(at).unwrap_or(&0.0) };
+        slopes.iter().enumerate().map(alone).collect()
+    }
+
+    fn disagreement(&self, rank: u32) -> Option<f64> {
+        let mut values = self.redundant.get(&rank)?.clone();
+        let middle = median(&mut values).filter(|middle| *middle > 0.0)?;
+        let quarter = values.len() / 4;
+        (values.len() > 1).then(|| (values[values.len() - 1 - quarter] - values[quarter]) / middle)
+    }
+}

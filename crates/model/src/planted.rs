@@ -1,0 +1,189 @@
+//! Known machines, played and fitted.
+
+use std::collections::BTreeMap;
+
+use collrules_record::model::Model;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, Normal};
+
+use crate::{Kind, Origin, Platform, Probe, Probes, Terms, Timing, fit, play};
+
+const TERMS: Terms = Terms { tolerate: 0.2, error_rate: 0.05, level: 0.95 };
+
+fn origin() -> Origin {
+    Origin { source: "planted".to_owned(), simulated: true, library: None, release: None }
+}
+
+/// All probes of all ranks at a size, played, with relative noise.
+fn timings(platform: &Platform, sizes: &[u64], launches: u32, noise: f64, rng: &mut ChaCha8Rng) -> Vec<Timing> {
+    let ranks = platform.ranks() as u32;
+    let mut probes = Vec::new();
+    for i in 0..ranks {
+        for j in (0..ranks).filter(|j| *j != i) {
+            for size in sizes.iter().copied() {
+                if i < j {
+                    probes.push(Probe { kind: Kind::PingPong, ranks: vec![i, j], there: size, back: size });
+                }
+                if size > 0 {
+                    probes.push(Probe { kind: Kind::PingPong, ranks: vec![i, j], there: size, back: 0 });
+                }
+            }
+            for k in (0..ranks).filter(|k| *k != i && *k != j) {
+                for there in [0, sizes[sizes.len() - 1]] {
+                    probes.push(Probe { kind: Kind::OneToTwo, ranks: vec![i, j, k], there, back: 0 });
+                }
+            }
+        }
+    }
+    let normal = Normal::new(1.0, noise).expect("a spread");
+    let mut timings = Vec::new();
+    for probe in probes {
+        let programs = probe.kind.programs(&probe.ranks, probe.there, probe.back, ranks as usize);
+        let time = play(platform, &programs).expect("it ends")[probe.ranks[0] as usize];
+        for launch in 0..launches {
+            timings.push(Timing { probe: probe.clone(), launch, seconds: time * normal.sample(rng) });
+        }
+    }
+    timings
+}
+
+/// A machine as the formulas have it: nothing is shared.
+fn random(rng: &mut ChaCha8Rng, ranks: usize) -> Platform {
+    let mut platform = Platform::shared_links(ranks, f64::INFINITY);
+    platform.fixed = (0..ranks).map(|_| rng.random_range(1e-6..9e-6)).collect();
+    platform.per_byte = (0..ranks).map(|_| rng.random_range(0.2e-9..2e-9)).collect();
+    for i in 0..ranks {
+        for j in 0..i {
+            let (latency, cap) = (rng.random_range(5e-6..30e-6), rng.random_range(0.1e9..1e9));
+            (platform.latency[i][j], platform.latency[j][i]) = (latency, latency);
+            (platform.cap[i][j], platform.cap[j][i]) = (cap, cap);
+        }
+    }
+    platform
+}
+
+fn fitted(timings: Vec<Timing>) -> Model {
+    fit(&Probes::of(timings, BTreeMap::new()), &[], TERMS, origin()).expect("a model")
+}
+
+#[test]
+fn every_parameter_of_a_played_machine_comes_back() {
+    for seed in 0..12 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let ranks = 3 + seed as usize % 6;
+        let platform = random(&mut rng, ranks);
+        let lmo = fitted(timings(&platform, &[0, 65536], 2, 0.0, &mut rng)).nodes.expect("nodes");
+        assert!(!lmo.shared_links, "seed {seed}");
+        let close =
+            |found: Option<f64>, true_one: f64| found.is_some_and(|found| (found / true_one - 1.0).abs() < 1e-6);
+        for (rank, node) in lmo.nodes.iter().enumerate() {
+            assert!(close(node.fixed.map(|it| it.point), platform.fixed[rank]), "seed {seed}: {node:?}");
+            assert!(close(node.per_byte.map(|it| it.point), platform.per_byte[rank]), "seed {seed}: {node:?}");
+            assert!(node.disagreement.is_some_and(|apart| apart < 1e-6));
+        }
+        for pair in &lmo.pairs {
+            let (i, j) = (pair.ranks.0 as usize, pair.ranks.1 as usize);
+            assert!(close(pair.latency.map(|it| it.point), platform.latency[i][j]), "seed {seed}: {pair:?}");
+            assert!(close(pair.rate.map(|it| it.point), platform.cap[i][j]), "seed {seed}: {pair:?}");
+        }
+    }
+}
+
+/// Intervals of 95 % over 300 parameters: with 285 expected, fewer than 270 or all would be wrong.
+#[test]
+fn intervals_hold_what_they_promise() {
+    let (mut inside, mut all) = (0_usize, 0_u32);
+    for seed in 0..20 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let platform = random(&mut rng, 4);
+        let lmo = fitted(timings(&platform, &[0, 65536], 6, 0.005, &mut rng)).nodes.expect("nodes");
+        let mut count = |found: Option<collrules_record::Estimate>, true_one: f64| {
+            let Some((low, high)) = found.and_then(|it| it.low.zip(it.high)) else { return };
+            all += 1;
+            inside += usize::from((low..=high).contains(&true_one));
+        };
+        for (rank, node) in lmo.nodes.iter().enumerate() {
+            count(node.fixed, platform.fixed[rank]);
+            count(node.per_byte, platform.per_byte[rank]);
+        }
+        for pair in &lmo.pairs {
+            count(pair.latency, platform.latency[pair.ranks.0 as usize][pair.ranks.1 as usize]);
+            count(pair.rate, platform.cap[pair.ranks.0 as usize][pair.ranks.1 as usize]);
+        }
+    }
+    let share = inside as f64 / f64::from(all);
+    assert!(all > 300 && share > 0.92 && share < 0.985, "{inside} of {all}");
+}
+
+#[test]
+fn links_that_messages_share_are_not_taken_for_nodes() {
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut platform = Platform::shared_links(4, 25e6);
+    platform.link = vec![25e6, 25e6, 12.5e6, 6.25e6];
+    platform.fixed = vec![5e-6; 4];
+    platform.latency = vec![vec![20e-6; 4]; 4];
+    let model = fitted(timings(&platform, &[0, 65536], 3, 0.01, &mut rng));
+    let lmo = model.nodes.expect("nodes");
+    assert!(lmo.shared_links && lmo.nodes.iter().all(|node| node.per_byte.is_none()));
+    assert!(model.unknown.iter().any(|why| why.contains("share")), "{:?}", model.unknown);
+    for (node, link) in lmo.nodes.iter().zip(&platform.link) {
+        assert!((node.link.expect("a rate").point / link - 1.0).abs() < 0.1, "{node:?}");
+    }
+    for pair in &lmo.pairs {
+        let slower = platform.link[pair.ranks.0 as usize].min(platform.link[pair.ranks.1 as usize]);
+        let rate = pair.rate.expect("a rate").point;
+        assert!((rate / slower - 1.0).abs() < 0.1, "{pair:?}");
+    }
+    let slow: Vec<(u32, f64)> =
+        model.slow.nodes.iter().filter(|node| node.bytes.0 > 0).map(|node| (node.rank, node.factor.point)).collect();
+    assert!(matches!(slow[..], [(2, a), (3, b)] if (a - 2.0).abs() < 0.1 && (b - 4.0).abs() < 0.2), "{slow:?}");
+    assert_eq!(model.slow.pairs, []);
+}
+
+#[test]
+fn nothing_is_named_slow_where_all_are_alike() {
+    let platform = Platform { latency: vec![vec![20e-6; 6]; 6], ..Platform::shared_links(6, 25e6) };
+    let wrong = (0..200)
+        .filter(|seed| {
+            let mut rng = ChaCha8Rng::seed_from_u64(*seed);
+            let model = fitted(timings(&platform, &[0, 65536], 3, 0.05, &mut rng));
+            model.names_slow()
+        })
+        .count();
+    assert!(wrong <= 10, "{wrong} of 200 at 5 %");
+}
+
+#[test]
+fn a_slow_pair_is_named_and_no_node() {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let mut platform = Platform { latency: vec![vec![20e-6; 5]; 5], ..Platform::shared_links(5, 25e6) };
+    (platform.cap[1][3], platform.cap[3][1]) = (8e6, 8e6);
+    let slow = fitted(timings(&platform, &[0, 65536], 3, 0.02, &mut rng)).slow;
+    assert!(slow.nodes.is_empty(), "{:?}", slow.nodes);
+    assert!(matches!(&slow.pairs[..], [pair] if pair.ranks == (1, 3)), "{:?}", slow.pairs);
+}
+
+/// A network that takes no time for a byte: its rate is not printed.
+#[test]
+fn what_cannot_be_told_is_not_printed() {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let mut platform = random(&mut rng, 4);
+    platform.cap = vec![vec![f64::INFINITY; 4]; 4];
+    let model = fitted(timings(&platform, &[0, 65536], 4, 0.01, &mut rng));
+    let lmo = model.nodes.expect("nodes");
+    let printed = lmo.pairs.iter().filter(|pair| pair.rate.is_some()).count();
+    assert!(printed <= 1, "{printed} of 6 at 95 %");
+    assert!(model.unknown.iter().any(|why| why.starts_with("No rate of")), "{:?}", model.unknown);
+}
+
+#[test]
+fn two_ranks_are_a_pair_and_no_more() {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let platform = random(&mut rng, 2);
+    let model = fitted(timings(&platform, &[0, 1024, 65536], 3, 0.01, &mut rng));
+    assert_eq!(model.nodes, None);
+    assert_eq!(model.ways.len(), 1);
+    assert!(model.unknown.iter().any(|why| why.contains("three ranks")), "{:?}", model.unknown);
+    assert!(fit(&Probes::default(), &[], TERMS, origin()).is_err());
+}

@@ -1,0 +1,62 @@
+//! What messages are played on.
+
+/// Nodes, the pairs between them, and the links that they share. Times are in seconds, rates in bytes per second.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Platform {
+    /// The fixed time of each rank to handle a message (C).
+    pub fixed: Vec<f64>,
+    /// The time of each rank to handle a byte (t).
+    pub per_byte: Vec<f64>,
+    /// The latency of each pair (L).
+    pub latency: Vec<Vec<f64>>,
+    /// The most that a message between a pair gets (beta).
+    pub cap: Vec<Vec<f64>>,
+    /// The host of each rank, counted from 0. Ranks of a host share its link.
+    pub host: Vec<usize>,
+    /// What each host's link carries in each direction.
+    pub link: Vec<f64>,
+}
+
+impl Platform {
+    /// As many ranks, each on a host of its own, whose links alone take time.
+    pub fn shared_links(ranks: usize, rate: f64) -> Self {
+        Self {
+            fixed: vec![0.0; ranks],
+            per_byte: vec![0.0; ranks],
+            latency: vec![vec![0.0; ranks]; ranks],
+            cap: vec![vec![f64::INFINITY; ranks]; ranks],
+            host: (0..ranks).collect(),
+            link: vec![rate; ranks],
+        }
+    }
+
+    /// How many ranks there are.
+    pub fn ranks(&self) -> usize {
+        self.fixed.len()
+    }
+
+    pub(crate) fn handling(&self, rank: usize, bytes: u64) -> f64 {
+        self.fixed[rank] + self.per_byte[rank] * bytes as f64
+    }
+
+    pub(crate) fn latency(&self, from: usize, to: usize) -> f64 {
+        self.latency[from][to]
+    }
+
+    pub(crate) fn cap(&self, from: usize, to: usize) -> f64 {
+        self.cap[from][to]
+    }
+
+    /// The links on the way, by their places in [`rates`](Self::rates): that out of the sender's host and that into the
+    /// receiver's. Inside a host there are none.
+    pub(crate) fn links(&self, from: usize, to: usize) -> [Option<usize>; 2] {
+        let (from, to) = (self.host[from], self.host[to]);
+        let limited = |host: usize, place: usize| self.link[host].is_finite().then_some(place);
+        if from == to { [None; 2] } else { [limited(from, 2 * from), limited(to, 2 * to + 1)] }
+    }
+
+    /// The rates of all links: of each host out and in.
+    pub(crate) fn rates(&self) -> Vec<f64> {
+        self.link.iter().flat_map(|rate| [*rate; 2]).collect()
+    }
+}

@@ -1,0 +1,172 @@
+//! Nodes and pairs that are slower than the others, beyond noise and what is tolerated.
+//!
+//! A node is judged by its quickest pairs: a slow one is slow with all. What is usual is the lower median of the nodes. A pair
+//! is judged by what its two nodes explain, as a sum of what each is slower by. Both are tested over launches by Student's test
+//! against what is tolerated, and all tests together by Holm's procedure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::model::{Slow, SlowNode, SlowPair, Where};
+use collrules_record::{Bytes, Estimate};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::probe::{Kind, Probes};
+use crate::way::at;
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Terms {
+    /// Slowdown that is tolerated, such as 0.2.
+    pub tolerate: f64,
+    /// The share of machines without slow nodes on which one may be named nevertheless.
+    pub error_rate: f64,
+    /// The level of intervals.
+    pub level: f64,
+}
+
+/// What is tested.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Whom {
+    Node(u32),
+    Pair(u32, u32),
+}
+
+/// Round trips of pairs at a size in a launch.
+type Times = BTreeMap<(u32, u32), f64>;
+
+/// Finds what stands out among pairs of a kind.
+pub(crate) fn find(probes: &Probes, terms: Terms, unknown: &mut Vec<String>) -> Slow {
+    let mut tests: Vec<(Whom, u64, Vec<f64>)> = Vec::new();
+    let mut map = Vec::new();
+    for place in [Where::Between, Where::Inside] {
+        let sizes: BTreeSet<u64> = probes
+            .all()
+            .into_iter()
+            .filter(|probe| probe.kind == Kind::PingPong && at(probes, probe) == Some(place))
+            .map(|probe| probe.there)
+            .collect();
+        let ends: BTreeSet<u64> = sizes.first().into_iter().chain(sizes.last()).copied().collect();
+        for size in ends {
+            let by_launch: Vec<Times> = probes.launches().map(|launch| times(probes, launch, place, size)).collect();
+            tests.extend(factors(&by_launch).into_iter().map(|(whom, values)| (whom, size, values)));
+            if Some(&size) == sizes.last() {
+                map.extend(compared(&by_launch));
+            }
+        }
+    }
+    let tested = tests.len();
+    if tests.iter().all(|(_, _, values)| values.len() < 2) {
+        unknown.push("Whether a node is slow: that takes three ranks and two launches at least.".to_owned());
+    }
+    let mut judged: Vec<(f64, Whom, u64, Estimate)> = tests
+        .iter()
+        .filter_map(|(whom, size, values)| {
+            let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+            let p_value = exceeds(&logs, (1.0 + terms.tolerate).ln())?;
+            Some((p_value, *whom, *size, Estimate::mean(&logs, terms.level)?.map(f64::exp)))
+        })
+        .collect();
+    judged.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let count = judged.len();
+    let held =
+        judged.iter().enumerate().take_while(|(at, one)| one.0 * (count - at) as f64 <= terms.error_rate).count();
+    let mut slow = Slow {
+        error_rate: terms.error_rate,
+        tolerate: terms.tolerate,
+        tested,
+        nodes: Vec::new(),
+        pairs: Vec::new(),
+        map,
+    };
+    for (_, whom, size, factor) in judged.into_iter().take(held) {
+        let bytes = Bytes(size);
+        match whom {
+            Whom::Node(rank) => {
+                slow.nodes.push(SlowNode { rank, host: probes.hosts.get(&rank).cloned(), bytes, factor });
+            }
+            Whom::Pair(a, b) => slow.pairs.push(SlowPair { ranks: (a, b), bytes, factor }),
+        }
+    }
+    slow.nodes.sort_by_key(|node| (node.rank, node.bytes));
+    slow.pairs.sort_by_key(|pair| (pair.ranks, pair.bytes));
+    slow
+}
+
+fn times(probes: &Probes, launch: u32, place: Where, size: u64) -> Times {
+    let mut found = Times::new();
+    for (probe, _) in probes.of_launch(launch) {
+        if probe.kind != Kind::PingPong || probe.there != size || at(probes, probe) != Some(place) {
+            continue;
+        }
+        let (a, b) = (probe.ranks[0].min(probe.ranks[1]), probe.ranks[0].max(probe.ranks[1]));
+        // With as much back, where there is that: it has both directions.
+        let round_trip = probes.round_trip(launch, a, b, size, size).or(probes.round_trip(launch, a, b, size, 0));
+        found.extend(round_trip.map(|time| ((a, b), time)));
+    }
+    found
+}
+
+/// What each node and pair takes over what is usual, in each launch that has all.
+fn factors(launches: &[Times]) -> BTreeMap<Whom, Vec<f64>> {
+    let mut found: BTreeMap<Whom, Vec<f64>> = BTreeMap::new();
+    for times in launches {
+        let best = best(times);
+        // Of two nodes each is as slow as the other.
+        if best.len() < 3 {
+            continue;
+        }
+        let usual = lower_median(best.values().copied());
+        for (rank, time) in &best {
+            found.entry(Whom::Node(*rank)).or_default().push(time / usual);
+        }
+        for ((a, b), time) in times {
+            let explained = (best[a] + best[b] - usual).max(best[a]).max(best[b]);
+            found.entry(Whom::Pair(*a, *b)).or_default().push(time / explained);
+        }
+    }
+    found
+}
+
+/// The time of each node with its quickest partners: the second quickest where there are more than 3, so that one lucky pair
+/// does not excuse a node, nor make all its others slow.
+fn best(times: &Times) -> BTreeMap<u32, f64> {
+    let mut of_node: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for ((a, b), time) in times {
+        of_node.entry(*a).or_default().push(*time);
+        of_node.entry(*b).or_default().push(*time);
+    }
+    of_node
+        .into_iter()
+        .map(|(rank, mut times)| {
+            times.sort_by(f64::total_cmp);
+            (rank, times[usize::from(times.len() > 3)])
+        })
+        .collect()
+}
+
+fn lower_median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get((sorted.len().max(1) - 1) / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// The mean over launches of each pair's time over that of a usual node.
+fn compared(launches: &[Times]) -> Vec<((u32, u32), f64)> {
+    let mut all: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
+    for times in launches {
+        let usual = lower_median(best(times).into_values());
+        times.iter().for_each(|(pair, time)| all.entry(*pair).or_default().push(time / usual));
+    }
+    all.into_iter().map(|(pair, values)| (pair, values.iter().sum::<f64>() / values.len() as f64)).collect()
+}
+
+/// Probability of so large a mean if the true one were the bound; none for fewer than 2 values.
+fn exceeds(values: &[f64], bound: f64) -> Option<f64> {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let student = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
+    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    // Times that are the same to the last digit are planted, or come from a clock too coarse to tell.
+    let error = (variance / count).sqrt().max(1e-9);
+    Some(student.sf((mean - bound) / error))
+}

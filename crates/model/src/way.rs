@@ -1,0 +1,233 @@
+//! What all pairs of a kind have in common: lines by range of sizes, gaps, and LogGP's parameters.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::estimate::median;
+use collrules_record::model::{LogGp, Regime, Way, Where};
+use collrules_record::{Bytes, Estimate};
+
+use crate::curve::{Line, Point, regimes};
+use crate::probe::{Kind, Probe, Probes};
+
+/// A limit of Open MPI at which it sends otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// What it is called.
+    pub name: String,
+    /// The largest size below it.
+    pub bytes: u64,
+    /// For which pairs it is.
+    pub place: Where,
+}
+
+/// Fits all pairs of a kind; none where no pair was timed.
+pub(crate) fn fit(
+    probes: &Probes,
+    place: Where,
+    limits: &[Limit],
+    level: f64,
+    unknown: &mut Vec<String>,
+) -> Option<Way> {
+    let of_kind = |probe: &Probe| at(probes, probe) == Some(place);
+    let pairs: BTreeSet<(u32, u32)> = probes
+        .all()
+        .into_iter()
+        .filter(|probe| probe.kind == Kind::PingPong && of_kind(probe))
+        .map(|probe| (probe.ranks[0].min(probe.ranks[1]), probe.ranks[0].max(probe.ranks[1])))
+        .collect();
+    if pairs.is_empty() {
+        return None;
+    }
+    // Per launch, the median over pairs, so that a slow one does not count.
+    let curve = |wanted: &dyn Fn(&Probe) -> Option<u64>| -> BTreeMap<u32, Vec<Point>> {
+        let launch = |launch: u32| {
+            let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+            for (probe, time) in probes.of_launch(launch).filter(|(probe, _)| of_kind(probe)) {
+                if let Some(size) = wanted(probe) {
+                    sizes.entry(size).or_default().push(time);
+                }
+            }
+            sizes.into_iter().filter_map(|(size, mut times)| Some((size as f64, median(&mut times)?))).collect()
+        };
+        probes
+            .launches()
+            .map(|number| (number, launch(number)))
+            .filter(|(_, points): &(_, Vec<_>)| !points.is_empty())
+            .collect()
+    };
+    let both = curve(&|probe| (probe.kind == Kind::PingPong && probe.there == probe.back).then_some(probe.there));
+    let one_way = curve(&|probe| (probe.kind == Kind::PingPong && probe.back == 0).then_some(probe.there));
+    // Where answers are empty, the way back is that of the empty message, which is half of the empty round trip.
+    let times: BTreeMap<u32, Vec<Point>> = if points_of(&one_way) > points_of(&both) {
+        one_way.iter().map(|(launch, points)| (*launch, without_answer(points))).collect()
+    } else {
+        both.iter()
+            .map(|(launch, points)| (*launch, points.iter().map(|(size, time)| (*size, time / 2.0)).collect()))
+            .collect()
+    };
+    let regimes = lines(&times, place, limits, level);
+    if regimes.is_empty() {
+        unknown.push(format!("No line {place}: round trips of two sizes at least are needed."));
+    }
+    let loggp = loggp(probes, &curve, &of_kind, level, unknown, place);
+    let gaps = gaps(&one_way, loggp.as_ref(), level);
+    Some(Way { place, pairs: pairs.len(), regimes, gaps, loggp })
+}
+
+/// Where a probe's ranks are; none for those that are of both kinds.
+pub(crate) fn at(probes: &Probes, probe: &Probe) -> Option<Where> {
+    let inside = probe.ranks[1..].iter().filter(|rank| probes.share_host(probe.ranks[0], **rank)).count();
+    match inside {
+        0 => Some(Where::Between),
+        all if all == probe.ranks.len() - 1 => Some(Where::Inside),
+        _ => None,
+    }
+}
+
+fn points_of(curve: &BTreeMap<u32, Vec<Point>>) -> usize {
+    curve.values().map(Vec::len).max().unwrap_or(0)
+}
+
+fn without_answer(points: &[Point]) -> Vec<Point> {
+    let empty = points.first().filter(|(size, _)| *size == 0.0).map_or(0.0, |(_, time)| time / 2.0);
+    points.iter().map(|(size, time)| (*size, time - empty)).collect()
+}
+
+fn lines(times: &BTreeMap<u32, Vec<Point>>, place: Where, limits: &[Limit], level: f64) -> Vec<Regime> {
+    let mut all: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for (size, time) in times.values().flatten() {
+        all.entry(*size as u64).or_default().push(*time);
+    }
+    let means: Vec<Point> =
+        all.iter().map(|(size, times)| (*size as f64, times.iter().sum::<f64>() / times.len() as f64)).collect();
+    let noise = noise(&all);
+    let mut before: Option<u64> = None;
+    let mut found = Vec::new();
+    for range in regimes(&means, noise) {
+        let points = &means[range];
+        let (Some((from, _)), Some((to, _))) = (points.first(), points.last()) else { continue };
+        let within = |points: &[Point]| -> Option<Line> {
+            let these: Vec<Point> = points.iter().filter(|(size, _)| (from..=to).contains(&size)).copied().collect();
+            Line::through(&these)
+        };
+        let by_launch: Vec<Line> = times.values().filter_map(|points| within(points)).collect();
+        let part = |value: fn(&Line) -> f64| Estimate::mean(&by_launch.iter().map(value).collect::<Vec<_>>(), level);
+        let (Some(alpha), Some(beta)) = (part(|line| line.start), part(|line| line.slope)) else { continue };
+        let line = Line { start: alpha.point, slope: beta.point };
+        let lies = |limit: &&Limit| before.is_some_and(|last| last <= limit.bytes && limit.bytes < *from as u64);
+        let begins_at = limits.iter().filter(|limit| limit.place == place).find(lies).map(|limit| limit.name.clone());
+        found.push(Regime {
+            from: Bytes(*from as u64),
+            to: Bytes(*to as u64),
+            alpha,
+            beta,
+            residual: line.residual(points),
+            begins_at,
+        });
+        before = Some(*to as u64);
+    }
+    found
+}
+
+/// The usual relative deviation of the mean over launches.
+fn noise(sizes: &BTreeMap<u64, Vec<f64>>) -> f64 {
+    let mut all: Vec<f64> = sizes
+        .values()
+        .filter(|times| times.len() > 1)
+        .map(|times| {
+            let count = times.len() as f64;
+            let mean = times.iter().sum::<f64>() / count;
+            let variance = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / (count - 1.0);
+            (variance / count).sqrt() / mean
+        })
+        .collect();
+    median(&mut all).unwrap_or(0.0)
+}
+
+/// A curve of probes by launch.
+type Curve<'a> = dyn Fn(&dyn Fn(&Probe) -> Option<u64>) -> BTreeMap<u32, Vec<Point>> + 'a;
+
+/// LogGP from trains, as netgauge finds it: with n messages and an empty answer, a train takes (n - 1) gaps longer than one
+/// message does, and where the sender is busy in between, only what sending costs it.
+fn loggp(
+    probes: &Probes,
+    curve: &Curve<'_>,
+    of_kind: &dyn Fn(&Probe) -> bool,
+    level: f64,
+    unknown: &mut Vec<String>,
+    place: Where,
+) -> Option<LogGp> {
+    let trains: BTreeSet<(u32, u64)> = probes
+        .all()
+        .into_iter()
+        .filter(|probe| of_kind(probe))
+        .filter_map(|probe| match probe.kind {
+            Kind::Train { messages, delay } if messages > 1 => Some((messages, delay)),
+            _ => None,
+        })
+        .collect();
+    if trains.is_empty() {
+        unknown.push(format!("No LogGP parameters {place}: there are no trains of messages."));
+        return None;
+    }
+    let single = curve(&|probe| match probe.kind {
+        Kind::Train { messages: 1, delay: 0 } => Some(probe.there),
+        Kind::PingPong if probe.back == 0 => Some(probe.there),
+        _ => None,
+    });
+    let each = |count: u32, delay: u64| -> BTreeMap<u32, Vec<Point>> {
+        let kind = Kind::Train { messages: count, delay };
+        let long = curve(&|probe| (probe.kind == kind).then_some(probe.there));
+        let more = |(launch, points): (&u32, &Vec<Point>)| {
+            let points = points.iter().filter_map(|(size, time)| {
+                let (_, one) = single.get(launch)?.iter().find(|(other, _)| other == size)?;
+                Some((*size, (time - one) / f64::from(count - 1) - delay as f64 * 1e-9))
+            });
+            (*launch, points.collect())
+        };
+        long.iter().map(more).collect()
+    };
+    let busy = trains.iter().find(|(_, delay)| *delay > 0).map(|(count, delay)| each(*count, *delay));
+    let free = trains.iter().find(|(_, delay)| *delay == 0).map(|(count, _)| each(*count, 0)).unwrap_or_default();
+    let lines: Vec<Line> = free.values().filter_map(|points| Line::through(&positive(points))).collect();
+    let mean = |values: Vec<f64>| Estimate::mean(&values, level);
+    let smallest = |curve: &BTreeMap<u32, Vec<Point>>| -> BTreeMap<u32, f64> {
+        curve.iter().filter_map(|(launch, points)| Some((*launch, points.first()?.1))).collect()
+    };
+    let send = busy.as_ref().map(&smallest).unwrap_or_default();
+    let receive = smallest(&curve(&|probe| matches!(probe.kind, Kind::Receive { .. }).then_some(probe.there)));
+    let latency: Vec<f64> = smallest(&single)
+        .iter()
+        .filter_map(|(launch, time)| Some(time / 2.0 - send.get(launch)? - receive.get(launch)?))
+        .collect();
+    if send.is_empty() {
+        unknown.push(format!("No o_s {place}: there are no trains in which the sender is busy between messages."));
+    }
+    if receive.is_empty() {
+        unknown.push(format!("No o_r and no L {place}: nobody was timed while it received after a delay."));
+    }
+    Some(LogGp {
+        latency: mean(latency),
+        send: mean(send.into_values().collect()),
+        receive: mean(receive.into_values().collect()),
+        gap: mean(lines.iter().map(|line| line.start).collect()),
+        gap_per_byte: mean(lines.iter().map(|line| line.slope).collect()),
+    })
+}
+
+fn positive(points: &[Point]) -> Vec<Point> {
+    points.iter().filter(|(_, time)| *time > 0.0).copied().collect()
+}
+
+/// PLogP: with an empty answer, a round trip takes 2 L + g(m) + g(0).
+fn gaps(one_way: &BTreeMap<u32, Vec<Point>>, loggp: Option<&LogGp>, level: f64) -> Vec<(Bytes, Estimate)> {
+    let Some(shortest) = loggp.and_then(|found| found.gap) else { return Vec::new() };
+    let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for points in one_way.values() {
+        let Some((_, empty)) = points.first().filter(|(size, _)| *size == 0.0) else { continue };
+        for (size, time) in points {
+            sizes.entry(*size as u64).or_default().push(time - empty + shortest.point);
+        }
+    }
+    sizes.into_iter().filter_map(|(size, values)| Some((Bytes(size), Estimate::mean(&values, level)?))).collect()
+}
