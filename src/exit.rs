@@ -26,6 +26,8 @@ pub(crate) enum Exit {
     Slower = 8,
     /// A collective is slower than other calls that do the same.
     Violated = 9,
+    /// A node or a pair of nodes is slower than the others.
+    Uneven = 10,
 }
 
 impl From<Exit> for ExitCode {

@@ -5,6 +5,7 @@ pub(crate) mod doctor;
 mod generate;
 mod guidelines;
 mod import;
+mod model;
 mod report;
 mod session;
 mod study;
@@ -31,6 +32,7 @@ pub(crate) use bench::Bench;
 pub(crate) use generate::{Completions, Man};
 pub(crate) use guidelines::Guidelines;
 pub(crate) use import::{Import, Plausible, Time, Unit};
+pub(crate) use model::{Fit, ModelAction, ModelArgs, Predict};
 pub(crate) use report::{Report, ReportFormat};
 pub(crate) use session::Session;
 pub(crate) use study::StudyArgs;
@@ -62,7 +64,8 @@ const EXIT_CODES: &str = "Exit codes:
   6  an output cannot be written, or exists already
   7  Open MPI does not obey the rules file
   8  a rules file makes something slower
-  9  a collective is slower than other calls that do the same";
+  9  a collective is slower than other calls that do the same
+ 10  a node or a pair of nodes is slower than the others";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -96,6 +99,8 @@ pub(crate) enum Command {
     Diff(Diff),
     /// Check that no collective is slower than other calls that do the same, and say where and how badly
     Guidelines(Guidelines),
+    /// Fit a communication model to timings of messages, name slow nodes, and predict what collectives take
+    Model(ModelArgs),
     /// Time a collective as the OSU micro-benchmarks do, and print the same columns
     Bench(Bench),
     /// Compare chosen algorithms on a grid: tables, figures, and a conclusion drawn from the numbers

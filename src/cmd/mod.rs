@@ -16,6 +16,7 @@ mod han;
 pub(crate) mod import;
 pub(crate) mod man;
 pub(crate) mod measure;
+pub(crate) mod model;
 pub(crate) mod plan;
 mod replay;
 pub(crate) mod report;

@@ -11,23 +11,38 @@
 //! | `lmo` | each node and each pair |
 //! | `slow` | nodes and pairs that stand out |
 //! | `fit` | all of it |
+//! | `table` | probes that others timed |
 //! | `platform`, `play` | nodes and links, and messages played on them |
+//! | `machine` | a model as such a platform |
+//! | `tree`, `schedule` | the messages of coll/tuned's algorithms |
+//! | `predict` | what a model says of a collective |
+//! | `export` | models as network simulators read them |
 
 mod curve;
+mod export;
 mod fit;
 mod lmo;
+mod machine;
 mod platform;
 mod play;
+mod predict;
 mod probe;
+mod schedule;
 mod slow;
+pub mod table;
+mod tree;
 mod way;
 
 #[cfg(test)]
 mod planted;
 
+pub use export::{NoExport, Simulator, export};
 pub use fit::{Origin, Unfit, fit};
+pub use machine::{Side, Unsaid, platform};
 pub use platform::Platform;
 pub use play::{Action, Stuck, play};
+pub use predict::{Call, predict};
 pub use probe::{BadKind, Kind, Probe, Probes, Timing};
+pub use schedule::{known, programs};
 pub use slow::Terms;
 pub use way::Limit;

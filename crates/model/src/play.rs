@@ -3,10 +3,10 @@
 //! A rank handles one message at a time: it takes the node's fixed time and its time per byte to send one, and the same to
 //! receive one. In between the message crosses the sender's link and the receiver's, which all transfers of the moment share
 //! so that none can have more without one that has less losing some (max-min), and arrives after the latency of the pair.
-//! Senders do not wait for receivers: what is sent is in a buffer.
+//! Messages of a pair travel one after the other, as through a connection. Senders do not wait for receivers: what is sent is in a buffer.
 
 use std::cmp::Ordering;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use crate::platform::Platform;
 
@@ -95,6 +95,8 @@ struct Stage<'a> {
     programs: &'a [Vec<Action>],
     ranks: Vec<Rank>,
     flows: Vec<Flow>,
+    /// Messages behind others of their pair.
+    behind: BTreeMap<(usize, usize), VecDeque<Message>>,
     events: BinaryHeap<Event>,
     number: u64,
     now: f64,
@@ -104,8 +106,16 @@ struct Stage<'a> {
 pub fn play(platform: &Platform, programs: &[Vec<Action>]) -> Result<Vec<f64>, Stuck> {
     let count = programs.len();
     let ranks = (0..count).map(|_| Rank { arrived: vec![VecDeque::new(); count], ..Rank::default() }).collect();
-    let mut stage =
-        Stage { platform, programs, ranks, flows: Vec::new(), events: BinaryHeap::new(), number: 0, now: 0.0 };
+    let mut stage = Stage {
+        platform,
+        programs,
+        ranks,
+        flows: Vec::new(),
+        behind: BTreeMap::new(),
+        events: BinaryHeap::new(),
+        number: 0,
+        now: 0.0,
+    };
     (0..count).for_each(|rank| stage.proceed(rank));
     while stage.step() {}
     let waiting: Vec<usize> = (0..count).filter(|rank| stage.ranks[*rank].next < programs[*rank].len()).collect();
@@ -152,6 +162,7 @@ impl Stage<'_> {
             for flow in over {
                 let latency = self.platform.latency(flow.message.from, flow.message.to);
                 self.plan(latency, End::Arrival(flow.message));
+                self.next_of(flow.message);
             }
             self.share();
             return true;
@@ -182,12 +193,29 @@ impl Stage<'_> {
     fn leave(&mut self, message: Message) {
         let free = self.platform.cap(message.from, message.to).is_infinite()
             && self.platform.links(message.from, message.to).iter().flatten().next().is_none();
-        if message.bytes == 0 || free {
+        let pair = (message.from, message.to);
+        if self.flows.iter().any(|flow| (flow.message.from, flow.message.to) == pair) {
+            self.behind.entry(pair).or_default().push_back(message);
+        } else if message.bytes == 0 || free {
             self.plan(self.platform.latency(message.from, message.to), End::Arrival(message));
-            return;
+        } else {
+            self.flows.push(Flow { message, left: message.bytes as f64, rate: 0.0 });
+            self.share();
         }
-        self.flows.push(Flow { message, left: message.bytes as f64, rate: 0.0 });
-        self.share();
+    }
+
+    /// Puts those on their way that were behind this message.
+    fn next_of(&mut self, message: Message) {
+        let Some(behind) = self.behind.get_mut(&(message.from, message.to)) else { return };
+        while let Some(next) = behind.pop_front() {
+            if next.bytes > 0 {
+                self.flows.push(Flow { message: next, left: next.bytes as f64, rate: 0.0 });
+                return;
+            }
+            let latency = self.platform.latency(next.from, next.to);
+            self.number += 1;
+            self.events.push(Event { at: self.now + latency, number: self.number, end: End::Arrival(next) });
+        }
     }
 
     /// Shares the links among the messages on their way.

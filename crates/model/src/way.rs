@@ -20,6 +20,17 @@ pub struct Limit {
     pub place: Where,
 }
 
+impl Limit {
+    /// The eager limits of Open MPI 4.1 and 5.0 as they come: what is longer waits for its receiver.
+    pub fn known() -> Vec<Self> {
+        let limit = |name: &str, bytes, place| Self { name: name.to_owned(), bytes, place };
+        vec![
+            limit("the eager limit of btl/tcp (64 KiB)", 65536, Where::Between),
+            limit("the eager limit of btl/sm and vader (4 KiB)", 4096, Where::Inside),
+        ]
+    }
+}
+
 /// Fits all pairs of a kind; none where no pair was timed.
 pub(crate) fn fit(
     probes: &Probes,

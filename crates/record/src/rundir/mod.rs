@@ -66,6 +66,12 @@ pub const GUIDELINES_PAGE: &str = "guidelines.html";
 pub const GUIDELINES_TEXT: &str = "guidelines.md";
 /// The same as a table.
 pub const GUIDELINES_TABLE: &str = "guidelines.csv";
+/// The communication model.
+pub const MODEL: &str = "model.json";
+/// The same as text.
+pub const MODEL_TEXT: &str = "model.md";
+/// The same as a page.
+pub const MODEL_PAGE: &str = "model.html";
 /// What an importer noticed.
 pub const IMPORT: &str = "import.json";
 

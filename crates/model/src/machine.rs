@@ -1,0 +1,140 @@
+//! A model as something that messages can be played on.
+
+use collrules_record::Estimate;
+use collrules_record::estimate::median;
+use collrules_record::model::{Model, Where};
+
+use crate::platform::Platform;
+
+/// Which end of the parameters' intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The quick end of all.
+    Quick,
+    /// The values themselves.
+    Middle,
+    /// The slow end of all.
+    Slow,
+}
+
+/// Why a model does not say what is asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unsaid {
+    /// Too few ranks.
+    #[error("the model knows {known} ranks, and {asked} are asked for; measure one with as many")]
+    Ranks {
+        /// How many it knows.
+        known: usize,
+        /// How many are wanted.
+        asked: usize,
+    },
+    /// Nothing about pairs that would be needed.
+    #[error("the model says nothing of pairs {0}, which so many ranks have; measure one with such pairs")]
+    Pairs(Where),
+    /// An algorithm whose messages are not known.
+    #[error("the messages of {collective} by {algorithm} are not known here; known are {known}")]
+    Algorithm {
+        /// The collective.
+        collective: String,
+        /// The algorithm, as it was named.
+        algorithm: String,
+        /// What is.
+        known: String,
+    },
+}
+
+impl Side {
+    /// A time.
+    fn time(self, estimate: &Estimate) -> f64 {
+        let value = match self {
+            Self::Quick => estimate.low.unwrap_or(estimate.point),
+            Self::Middle => estimate.point,
+            Self::Slow => estimate.high.unwrap_or(estimate.point),
+        };
+        value.max(0.0)
+    }
+
+    /// A rate: quick is high.
+    fn rate(self, estimate: &Estimate) -> f64 {
+        match self {
+            Self::Quick => estimate.high.unwrap_or(estimate.point),
+            Self::Middle => estimate.point,
+            Self::Slow => estimate.low.unwrap_or(estimate.point),
+        }
+    }
+}
+
+/// The first ranks of a model's machine.
+pub fn platform(model: &Model, ranks: usize, side: Side) -> Result<Platform, Unsaid> {
+    let known = model.ranks.len();
+    if ranks > known {
+        return Err(Unsaid::Ranks { known, asked: ranks });
+    }
+    let names: Vec<u32> = model.ranks.keys().copied().take(ranks).collect();
+    let host = hosts(model, &names);
+    let hosts = host.iter().max().map_or(0, |last| last + 1);
+    let mut made = Platform { host, ..Platform::shared_links(ranks, f64::INFINITY) };
+    made.link = vec![f64::INFINITY; hosts];
+    for i in 0..ranks {
+        for j in (0..ranks).filter(|j| *j != i) {
+            let place = if made.host[i] == made.host[j] { Where::Inside } else { Where::Between };
+            let usual = model.way(place).and_then(|way| way.regimes.last().zip(way.regimes.first()));
+            let (last, first) = usual.ok_or(Unsaid::Pairs(place))?;
+            // What is known of all pairs holds where nothing is known of this one.
+            made.latency[i][j] = side.time(&first.alpha);
+            made.cap[i][j] = 1.0 / side.time(&last.beta).max(f64::MIN_POSITIVE);
+        }
+    }
+    let Some(nodes) = &model.nodes else {
+        // Without anything about nodes, a host's link is taken for as quick as a pair's.
+        if let Some(last) = model.way(Where::Between).and_then(|way| way.regimes.last()) {
+            made.link = vec![1.0 / side.time(&last.beta).max(f64::MIN_POSITIVE); hosts];
+        }
+        return Ok(made);
+    };
+    let mut fixed: Vec<f64> = nodes.nodes.iter().filter_map(|node| Some(side.time(node.fixed.as_ref()?))).collect();
+    let usual = median(&mut fixed).unwrap_or(0.0);
+    for (place, rank) in names.iter().enumerate() {
+        let node = nodes.nodes.iter().find(|node| node.rank == *rank);
+        made.fixed[place] = node.and_then(|node| node.fixed.as_ref()).map_or(usual, |it| side.time(it));
+        made.per_byte[place] = node.and_then(|node| node.per_byte.as_ref()).map_or(0.0, |it| side.time(it));
+        if let Some(link) = node.and_then(|node| node.link.as_ref()) {
+            // Of the ranks of a host, the quickest shows what its link carries.
+            let host = made.host[place];
+            let before = Some(made.link[host]).filter(|rate| rate.is_finite()).unwrap_or(0.0);
+            made.link[host] = before.max(side.rate(link));
+        }
+    }
+    for pair in &nodes.pairs {
+        let place = |rank: u32| names.iter().position(|name| *name == rank);
+        let (Some(i), Some(j)) = (place(pair.ranks.0), place(pair.ranks.1)) else { continue };
+        for (i, j) in [(i, j), (j, i)] {
+            if let Some(latency) = &pair.latency {
+                made.latency[i][j] = side.time(latency);
+            }
+            made.cap[i][j] = match &pair.rate {
+                Some(rate) => side.rate(rate),
+                None if nodes.shared_links || nodes.bytes.0 == 0 => made.cap[i][j],
+                // What the nodes take is all there is to see.
+                None => f64::INFINITY,
+            };
+        }
+    }
+    Ok(made)
+}
+
+/// The host of each rank, counted from 0; ranks without a known one have hosts of their own.
+fn hosts(model: &Model, ranks: &[u32]) -> Vec<usize> {
+    let mut names: Vec<Option<&str>> = Vec::new();
+    ranks
+        .iter()
+        .map(|rank| {
+            let name = model.ranks.get(rank).and_then(Option::as_deref);
+            let known = name.and_then(|name| names.iter().position(|other| *other == Some(name)));
+            known.unwrap_or_else(|| {
+                names.push(name);
+                names.len() - 1
+            })
+        })
+        .collect()
+}

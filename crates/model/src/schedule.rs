@@ -1,0 +1,257 @@
+//! The messages of coll/tuned's algorithms, as its code sends them, for root 0.
+
+use collrules_rules::{Choice, Collective, Release, registry};
+
+use crate::machine::Unsaid;
+use crate::play::Action;
+use crate::tree::{self, Tree};
+
+/// The names of the algorithms whose messages are known, as the registry has them.
+const KNOWN: [(Collective, &[&str]); 3] = [
+    (
+        Collective::Bcast,
+        &[
+            "basic_linear",
+            "chain",
+            "pipeline",
+            "split_binary_tree",
+            "binary_tree",
+            "binomial",
+            "knomial",
+            "scatter_allgather",
+            "scatter_allgather_ring",
+        ],
+    ),
+    (Collective::Scatter, &["basic_linear", "binomial", "linear_nb"]),
+    (Collective::Gather, &["basic_linear", "binomial", "linear_sync"]),
+];
+
+/// The algorithms whose messages are known: collective and name.
+pub fn known() -> impl Iterator<Item = (Collective, &'static str)> {
+    KNOWN.into_iter().flat_map(|(collective, names)| names.iter().map(move |name| (collective, *name)))
+}
+
+/// What coll/tuned takes where a rule leaves it open: chains of bcast, and the radix of k-nomial trees.
+const CHAINS: u32 = 4;
+
+/// What each rank does in a call with so many message bytes.
+pub fn programs(
+    release: Release,
+    collective: Collective,
+    choice: Choice,
+    ranks: u32,
+    bytes: u64,
+) -> Result<Vec<Vec<Action>>, Unsaid> {
+    let name = registry::algorithm(release, collective, choice.algorithm).map(|algorithm| algorithm.name).ok();
+    let of = KNOWN.iter().find(|(known, _)| *known == collective).map(|(_, names)| *names).unwrap_or_default();
+    let unsaid = || Unsaid::Algorithm {
+        collective: collective.to_string(),
+        algorithm: name.map_or_else(|| choice.algorithm.to_string(), str::to_owned),
+        known: known().map(|(collective, name)| format!("{collective} {name}")).collect::<Vec<_>>().join(", "),
+    };
+    let name = name.and_then(|name| of.iter().find(|known| **known == name)).ok_or_else(unsaid)?;
+    let segment = Some(choice.segsize).filter(|size| *size > 0 && *size < bytes).unwrap_or(bytes);
+    let fanout = if choice.faninout > 0 { choice.faninout } else { CHAINS };
+    Ok(match (collective, *name) {
+        (Collective::Bcast, "basic_linear") => down(&tree::linear(ranks), bytes, bytes),
+        (Collective::Bcast, "chain") => down(&tree::chain(ranks, fanout), bytes, segment),
+        (Collective::Bcast, "pipeline") => down(&tree::chain(ranks, 1), bytes, segment),
+        (Collective::Bcast, "binary_tree") => down(&tree::binary(ranks), bytes, segment),
+        (Collective::Bcast, "binomial") => down(&tree::binomial(ranks), bytes, segment),
+        (Collective::Bcast, "knomial") => down(&tree::knomial(ranks, fanout), bytes, segment),
+        (Collective::Bcast, "split_binary_tree") => halves(ranks, bytes, segment),
+        (Collective::Bcast, "scatter_allgather") => scattered(ranks, bytes, ranks.is_power_of_two()),
+        (Collective::Bcast, _) => scattered(ranks, bytes, false),
+        (Collective::Scatter, "binomial") => blocks_down(&tree::binomial(ranks), bytes),
+        (Collective::Scatter, _) => blocks_down(&tree::linear(ranks), bytes),
+        (_, "binomial") => blocks_up(&tree::binomial(ranks), bytes),
+        (_, "linear_sync") => asked_for(ranks, bytes, segment),
+        _ => blocks_up(&tree::linear(ranks), bytes),
+    })
+}
+
+fn send(to: u32, bytes: u64) -> Action {
+    Action::Send { to, bytes }
+}
+
+fn receive(from: u32) -> Action {
+    Action::Receive { from }
+}
+
+/// The lengths of the segments.
+fn segments(bytes: u64, segment: u64) -> impl Iterator<Item = u64> + Clone {
+    let (whole, rest) = if segment == 0 { (0, 0) } else { (bytes / segment, bytes % segment) };
+    std::iter::repeat_n(segment, whole as usize).chain(Some(rest).filter(|rest| *rest > 0))
+}
+
+/// The same for all, down a tree, segment by segment.
+fn down(tree: &Tree, bytes: u64, segment: u64) -> Vec<Vec<Action>> {
+    let parents = tree::parents(tree);
+    let each = |rank: usize| {
+        let mut actions = Vec::new();
+        for length in segments(bytes, segment) {
+            actions.extend(parents[rank].map(receive));
+            actions.extend(tree[rank].iter().map(|child| send(*child, length)));
+        }
+        actions
+    };
+    (0..tree.len()).map(each).collect()
+}
+
+/// A half down each side of a binary tree; then a rank of one side and one of the other swap them.
+fn halves(ranks: u32, bytes: u64, segment: u64) -> Vec<Vec<Action>> {
+    let tree = tree::binary(ranks);
+    if ranks < 3 {
+        return down(&tree, bytes, segment);
+    }
+    let half = [bytes.div_ceil(2), bytes / 2];
+    let parents = tree::parents(&tree);
+    let side = |rank: u32| usize::from(rank.is_multiple_of(2));
+    let mut programs: Vec<Vec<Action>> = vec![Vec::new(); ranks as usize];
+    let lengths: [Vec<u64>; 2] = half.map(|half| segments(half, segment.min(half)).collect());
+    for at in 0..lengths[0].len().max(lengths[1].len()) {
+        for child in &tree[0] {
+            programs[0].extend(lengths[side(*child)].get(at).map(|length| send(*child, *length)));
+        }
+    }
+    for rank in 1..ranks {
+        for length in &lengths[side(rank)] {
+            programs[rank as usize].extend(parents[rank as usize].map(receive));
+            programs[rank as usize].extend(tree[rank as usize].iter().map(|child| send(*child, *length)));
+        }
+    }
+    for odd in (1..ranks).step_by(2) {
+        let even = odd + 1;
+        if even < ranks {
+            programs[odd as usize].extend([send(even, half[0]), receive(even)]);
+            programs[even as usize].extend([send(odd, half[1]), receive(odd)]);
+        } else {
+            programs[0].push(send(odd, half[1]));
+            programs[odd as usize].push(receive(0));
+        }
+    }
+    programs
+}
+
+/// A block for each, down a binomial tree from the farthest on, then all blocks to all: by doubling, or around a ring.
+fn scattered(ranks: u32, bytes: u64, doubling: bool) -> Vec<Vec<Action>> {
+    let block = bytes.div_ceil(u64::from(ranks.max(1)));
+    // The last ranks may have less, or nothing.
+    let length = |first: u32, count: u32| {
+        let begin = (u64::from(first) * block).min(bytes);
+        (begin + u64::from(count) * block).min(bytes) - begin
+    };
+    let tree = tree::binomial(ranks);
+    let (parents, sizes) = (tree::parents(&tree), tree::sizes(&tree));
+    (0..ranks)
+        .map(|rank| {
+            let mut actions: Vec<Action> = parents[rank as usize].map(receive).into_iter().collect();
+            for child in tree[rank as usize].iter().rev() {
+                actions.push(send(*child, length(*child, sizes[*child as usize] as u32)));
+            }
+            if doubling {
+                let mut mask = 1;
+                while mask < ranks {
+                    let partner = rank ^ mask;
+                    actions.extend([send(partner, length(rank / mask * mask, mask)), receive(partner)]);
+                    mask *= 2;
+                }
+            } else {
+                for step in 0..ranks.saturating_sub(1) {
+                    let sent = (rank + ranks - step) % ranks;
+                    actions.push(send((rank + 1) % ranks, length(sent, 1)));
+                    actions.push(receive((rank + ranks - 1) % ranks));
+                }
+            }
+            actions
+        })
+        .collect()
+}
+
+/// Each its block, down a tree.
+fn blocks_down(tree: &Tree, bytes: u64) -> Vec<Vec<Action>> {
+    let (parents, sizes) = (tree::parents(tree), tree::sizes(tree));
+    let each = |rank: usize| {
+        let sends = tree[rank].iter().map(|child| send(*child, bytes * sizes[*child as usize]));
+        parents[rank].map(receive).into_iter().chain(sends).collect()
+    };
+    (0..tree.len()).map(each).collect()
+}
+
+/// Everybody's block, up a tree.
+fn blocks_up(tree: &Tree, bytes: u64) -> Vec<Vec<Action>> {
+    let (parents, sizes) = (tree::parents(tree), tree::sizes(tree));
+    let each = |rank: usize| {
+        let receives = tree[rank].iter().map(|child| receive(*child));
+        receives.chain(parents[rank].map(|parent| send(parent, bytes * sizes[rank]))).collect()
+    };
+    (0..tree.len()).map(each).collect()
+}
+
+/// The root asks one after the other for a first segment, and takes the rest of each as it comes.
+fn asked_for(ranks: u32, bytes: u64, first: u64) -> Vec<Vec<Action>> {
+    let rest = bytes - first;
+    let mut programs: Vec<Vec<Action>> = vec![Vec::new(); ranks as usize];
+    for rank in 1..ranks {
+        programs[0].extend([send(rank, 0), receive(rank)]);
+        programs[rank as usize].extend([receive(0), send(0, first)]);
+        if rest > 0 {
+            programs[rank as usize].push(send(0, rest));
+        }
+    }
+    if rest > 0 {
+        programs[0].extend((1..ranks).map(receive));
+    }
+    programs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::Platform;
+    use crate::play::play;
+
+    fn choice(algorithm: u32, segsize: u64) -> Choice {
+        Choice { algorithm, segsize, ..Choice::default() }
+    }
+
+    fn link_times(collective: Collective, choice: Choice, ranks: u32) -> f64 {
+        let bytes = 1 << 16;
+        let programs = programs(Release::V4_1, collective, choice, ranks, bytes).expect("known");
+        let ends = play(&Platform::shared_links(ranks as usize, bytes as f64), &programs).expect("it ends");
+        ends.into_iter().fold(0.0, f64::max)
+    }
+
+    /// Max-min sharing on 8 ranks, as methods say it was played and measured.
+    #[test]
+    fn shared_links_take_the_known_number_of_link_times() {
+        for (collective, algorithm, expected) in [
+            (Collective::Bcast, 1, 7.0),
+            (Collective::Bcast, 5, 5.0),
+            (Collective::Bcast, 7, 7.0),
+            (Collective::Scatter, 1, 7.0),
+            (Collective::Scatter, 2, 11.0),
+        ] {
+            let found = link_times(collective, choice(algorithm, 0), 8);
+            assert!((found - expected).abs() < 1e-6, "{collective} {algorithm}: {found}");
+        }
+        assert!((link_times(Collective::Bcast, choice(3, 1024), 8) - (1.0 + 6.0 / 64.0)).abs() < 1e-6, "pipeline");
+    }
+
+    #[test]
+    fn every_known_algorithm_ends_on_any_number_of_ranks() {
+        for (collective, name) in known() {
+            let id = registry::id_of(Release::V4_1, collective, name).expect("in the registry");
+            for ranks in (1..10).chain([16, 19]) {
+                for (bytes, segsize) in [(0, 0), (1, 0), (1000, 0), (1000, 64), (1000, 3)] {
+                    let programs = programs(Release::V4_1, collective, choice(id, segsize), ranks, bytes);
+                    let platform = Platform::shared_links(ranks as usize, 1e6);
+                    let ends = play(&platform, &programs.expect("known"));
+                    assert!(ends.is_ok(), "{collective} {name}, {ranks} ranks, {bytes} bytes: {ends:?}");
+                }
+            }
+        }
+        let unknown = programs(Release::V4_1, Collective::Allreduce, choice(1, 0), 4, 8);
+        assert!(unknown.is_err_and(|error| error.to_string().contains("known are bcast basic_linear")));
+    }
+}

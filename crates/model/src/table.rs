@@ -1,0 +1,153 @@
+//! Timings of probes as a table: `pattern,ranks,bytes,back,launch,seconds`, with `hosts` where ranks share some.
+
+use std::collections::BTreeMap;
+
+use crate::probe::{Kind, Probe, Probes, Timing};
+
+/// Columns that a table has to have.
+const COLUMNS: [&str; 5] = ["pattern", "ranks", "bytes", "launch", "seconds"];
+
+/// More places than this are not told one by one.
+const TOLD: usize = 3;
+
+/// A table that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadTable {
+    /// Columns are missing.
+    #[error(
+        "the table has no column {0}; it needs pattern, ranks, bytes, launch and seconds, and may have back and hosts"
+    )]
+    Column(&'static str),
+    /// No row can be used.
+    #[error("no row of the table can be used: {0}")]
+    Empty(String),
+}
+
+/// Reads a table. Rows that cannot be used are left out and told of in sentences.
+pub fn read(text: &str) -> Result<(Probes, Vec<String>), BadTable> {
+    let mut reader =
+        csv::ReaderBuilder::new().comment(Some(b'#')).flexible(true).trim(csv::Trim::All).from_reader(text.as_bytes());
+    let headers = reader.headers().cloned().unwrap_or_default();
+    let place = |name: &str| headers.iter().position(|header| header.eq_ignore_ascii_case(name));
+    if let Some(missing) = COLUMNS.into_iter().find(|name| place(name).is_none()) {
+        return Err(BadTable::Column(missing));
+    }
+    let mut timings = Vec::new();
+    let mut hosts: BTreeMap<u32, String> = BTreeMap::new();
+    let mut faults: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for record in reader.records() {
+        let read = record.map_err(|error| {
+            let line = error.position().map_or(0, csv::Position::line);
+            ("cannot be read as a row".to_owned(), line)
+        });
+        let row = read.and_then(|record| {
+            let line = record.position().map_or(0, csv::Position::line);
+            let value = |name: &str| place(name).and_then(|place| record.get(place)).unwrap_or_default();
+            row(&value).map_err(|why| (why, line))
+        });
+        match row {
+            Ok((timing, of_row)) => {
+                timings.push(timing);
+                hosts.extend(of_row);
+            }
+            Err((why, line)) => faults.entry(why).or_default().push(line),
+        }
+    }
+    let told: Vec<String> = faults.iter().map(|(why, lines)| sentence(why, lines)).collect();
+    if timings.is_empty() {
+        return Err(BadTable::Empty(if told.is_empty() { "there is none".to_owned() } else { told.join("; ") }));
+    }
+    Ok((Probes::of(timings, hosts), told))
+}
+
+fn sentence(why: &str, lines: &[u64]) -> String {
+    let shown: Vec<String> = lines.iter().take(TOLD).map(u64::to_string).collect();
+    let more = if lines.len() > TOLD { format!(" and {} more", lines.len() - TOLD) } else { String::new() };
+    let plural = if lines.len() == 1 { "" } else { "s" };
+    format!("line{plural} {}{more}: {why}", shown.join(", "))
+}
+
+type Row = (Timing, Vec<(u32, String)>);
+
+fn row<'a>(value: &dyn Fn(&str) -> &'a str) -> Result<Row, String> {
+    let kind: Kind = value("pattern").parse().map_err(|bad: crate::probe::BadKind| bad.to_string())?;
+    let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is no whole number"));
+    let ranks = value("ranks").split('+').map(|rank| number(rank.trim())).collect::<Result<Vec<u32>, _>>()?;
+    if ranks.len() != kind.ranks() {
+        return Err(format!(
+            "{kind} takes {} ranks, such as {}",
+            kind.ranks(),
+            if kind.ranks() == 3 { "0+1+2" } else { "0+1" }
+        ));
+    }
+    if (1..ranks.len()).any(|at| ranks[..at].contains(&ranks[at])) {
+        return Err("a rank is named twice".to_owned());
+    }
+    let size = |text: &str| text.parse::<u64>().map_err(|_| format!("`{text}` is no number of bytes"));
+    let there = size(value("bytes"))?;
+    // Without a column of its own, the answer is as long where both sides send, and empty elsewhere.
+    let back = match value("back") {
+        "" if kind == Kind::PingPong => there,
+        "" => 0,
+        back => size(back)?,
+    };
+    let launch = number(value("launch"))?;
+    let seconds: f64 = value("seconds").parse().map_err(|_| "the time is missing or no number".to_owned())?;
+    if !seconds.is_finite() || seconds <= 0.0 {
+        return Err("the time is not above zero".to_owned());
+    }
+    let names = value("hosts");
+    let hosts: Vec<(u32, String)> = if names.is_empty() {
+        Vec::new()
+    } else {
+        let names: Vec<&str> = names.split('+').map(str::trim).collect();
+        if names.len() != ranks.len() {
+            return Err("there are not as many hosts as ranks".to_owned());
+        }
+        ranks.iter().copied().zip(names.into_iter().map(str::to_owned)).collect()
+    };
+    Ok((Timing { probe: Probe { kind, ranks, there, back }, launch, seconds }, hosts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_probes() {
+        let text = "# by hand\npattern,ranks,bytes,back,launch,seconds,hosts\n\
+                    pingpong,0+1,0,,0,4e-5,a+b\none-to-two,0+1+2,64,0,0,6e-5,a+b+b\n";
+        let (probes, told) = read(text).expect("a table");
+        assert_eq!(told, Vec::<String>::new());
+        assert_eq!(probes.round_trip(0, 1, 0, 0, 0), Some(4e-5));
+        assert!(probes.share_host(1, 2) && !probes.share_host(0, 1));
+    }
+
+    #[test]
+    fn bad_rows_are_told_and_the_rest_is_kept() {
+        let text = "pattern,ranks,bytes,launch,seconds\npingpong,0+1,0,0,4e-5\npingpong,0+1,0,0,-1\npingpong,0+1,0,0,\n\
+                    pingpong,0+0,0,0,1\npingpong,0+1+2,0,0,1\nhop,0+1,0,0,1\npingpong,0+1,x,0,1\npingpong,0+1,0,0,NaN\n";
+        let (probes, told) = read(text).expect("a table");
+        assert_eq!(probes.all().len(), 1);
+        let told = told.join("\n");
+        for part in [
+            "lines 3, 9: the time is not above zero",
+            "line 4: the time is missing",
+            "line 5: a rank is named twice",
+            "line 6: pingpong takes 2 ranks, such as 0+1",
+            "line 7: `hop` is no probe",
+            "line 8: `x` is no number of bytes",
+        ] {
+            assert!(told.contains(part), "{part} in\n{told}");
+        }
+    }
+
+    #[test]
+    fn tables_without_columns_or_rows_are_refused() {
+        assert_eq!(read("pattern,ranks,bytes,launch\n"), Err(BadTable::Column("seconds")));
+        assert_eq!(read(""), Err(BadTable::Column("pattern")));
+        assert!(
+            read("pattern,ranks,bytes,launch,seconds\n").is_err_and(|bad| bad.to_string().contains("there is none"))
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! A model as rows.
+
+use collrules_record::model::{Model, Predicted};
+use collrules_record::units::Seconds;
+
+use super::sentences::{rate, time};
+use crate::plain;
+use crate::words::percent;
+
+/// Rows under a heading; a table without rows is left out.
+pub(super) struct Table {
+    pub(super) title: &'static str,
+    pub(super) heads: Vec<&'static str>,
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+/// All tables of a model.
+pub(super) fn all(model: &Model) -> Vec<Table> {
+    let tables = [nodes(model), pairs(model), gaps(model), quality(model)];
+    tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
+}
+
+fn nodes(model: &Model) -> Table {
+    let or_none = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    let row = |node: &collrules_record::model::Node| {
+        let host = model.ranks.get(&node.rank).and_then(Option::as_deref).map_or("-".to_owned(), plain::line);
+        vec![
+            node.rank.to_string(),
+            host,
+            or_none(node.fixed.map(time)),
+            or_none(node.per_byte.map(|it| format!("{:.3} ns", it.point * 1e9))),
+            or_none(node.link.map(|it| rate(it.point))),
+            or_none(node.disagreement.map(|apart| percent((apart * 100.0).round() / 100.0))),
+        ]
+    };
+    Table {
+        title: "Nodes",
+        heads: vec!["rank", "host", "C, for a message", "t, for a byte", "link", "disagreement of C"],
+        rows: model.nodes.iter().flat_map(|nodes| nodes.nodes.iter().map(row)).collect(),
+    }
+}
+
+fn pairs(model: &Model) -> Table {
+    let row = |pair: &collrules_record::model::Pair| {
+        let slower = model.slow.map.iter().find(|(ranks, _)| *ranks == pair.ranks);
+        vec![
+            format!("{} and {}", pair.ranks.0, pair.ranks.1),
+            pair.place.to_string(),
+            pair.latency.map_or("-".to_owned(), time),
+            pair.rate.map_or("-".to_owned(), |it| rate(it.point)),
+            slower.map_or("-".to_owned(), |(_, factor)| format!("{factor:.2}x")),
+        ]
+    };
+    Table {
+        title: "Pairs",
+        heads: vec!["ranks", "where", "L, latency", "beta, rate", "time over the usual"],
+        rows: model.nodes.iter().flat_map(|nodes| nodes.pairs.iter().map(row)).collect(),
+    }
+}
+
+fn gaps(model: &Model) -> Table {
+    let rows = model.ways.iter().flat_map(|way| {
+        way.gaps.iter().map(move |(bytes, gap)| vec![way.place.to_string(), bytes.to_string(), time(*gap)])
+    });
+    Table { title: "PLogP's g", heads: vec!["where", "size", "g"], rows: rows.collect() }
+}
+
+fn quality(model: &Model) -> Table {
+    let or_none = |value: Option<f64>| value.map_or("-".to_owned(), |value| Seconds(value).to_string());
+    let row = |cell: &Predicted| {
+        vec![
+            cell.cell.to_string(),
+            format!("{} {}", cell.algorithm, cell.name),
+            Seconds(cell.measured).to_string(),
+            Seconds(cell.model).to_string(),
+            format!("{:+.0} %", (cell.model / cell.measured - 1.0) * 100.0),
+            or_none(cell.neighbour),
+            or_none(cell.line),
+        ]
+    };
+    Table {
+        title: "Predicted and measured",
+        heads: vec!["cell", "algorithm", "measured", "model", "off by", "neighbouring size", "line through neighbours"],
+        rows: model.quality.iter().map(row).collect(),
+    }
+}

@@ -1,0 +1,73 @@
+//! `collrules model`: what messages take, which nodes are slow, and what collectives would take.
+
+use std::io::Write;
+
+use collrules_model::export;
+use collrules_record::model::Model;
+use collrules_record::rundir::{self, RunDir};
+use collrules_report::model as report;
+use collrules_workflow::model;
+
+use crate::args::{Fit, ModelAction, ModelArgs, Predict};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::screen::{self, Ink, paint};
+use crate::session;
+
+pub(crate) fn run(args: &ModelArgs) -> Result<Exit, Failure> {
+    match &args.action {
+        Some(ModelAction::Predict(question)) => predict(question).map(|()| Exit::Done),
+        None => fit(&args.fit),
+    }
+}
+
+fn fit(args: &Fit) -> Result<Exit, Failure> {
+    let fitted = match (&args.probes, &args.input) {
+        (Some(table), _) => session::plain(|session| model::of_table(table, args.release, args.terms(), session))?,
+        (None, Some(input)) => model::open(input)?,
+        // The command line asks for one of the two.
+        (None, None) => return Err(Failure::usage("name a model, or a table with --probes")),
+    };
+    let target = args.out.as_ref().map(RunDir::prepare_derived).transpose()?;
+    if let Some(target) = &target {
+        model::write(target, &fitted)?;
+    }
+    if let Some(simulator) = args.export {
+        let text = export(&fitted, simulator).map_err(|none| Failure::usage(none.to_string()))?;
+        return screen::print(&text).map(|()| Exit::Done);
+    }
+    if args.json {
+        writeln!(std::io::stdout(), "{}", serde_json::to_string(&fitted)?).map_err(Failure::Stdout)?;
+    } else {
+        screen::print(&text(&fitted, target.as_ref()))?;
+    }
+    Ok(if fitted.names_slow() { Exit::Uneven } else { Exit::Done })
+}
+
+fn text(fitted: &Model, target: Option<&RunDir>) -> String {
+    let mut text = report::text(fitted, screen::width());
+    if let Some(run) = target {
+        text += &format!("\n{}\n", paint(Ink::Heading, &format!("Files in {}:", run.path().display())));
+        for (name, what) in [
+            (rundir::MODEL_PAGE, "the map of pairs, and all parameters"),
+            (rundir::MODEL_TEXT, "the same as text"),
+            (rundir::MODEL, "all of it for programs, and for `collrules model predict`"),
+        ] {
+            text += &format!("  {name:<10}  {what}\n");
+        }
+    }
+    text
+}
+
+fn predict(args: &Predict) -> Result<(), Failure> {
+    let fitted = model::open(&args.model)?;
+    let question = args.question();
+    let (choice, time) = model::ask(&fitted, &question)?;
+    screen::print(&format!(
+        "{} {choice} on {} ranks with {} takes {} by the model\n",
+        question.collective,
+        args.np,
+        args.size,
+        report::prediction(time)
+    ))
+}
