@@ -52,6 +52,10 @@ pub(crate) struct Guidelines {
     /// Leave out the algorithms of coll/tuned, which show what would cure a violation
     #[arg(long)]
     pub(crate) no_remedies: bool,
+    /// Check all once more in launches with this rules file in force, or with the tuning of this run, and report which
+    /// violations are gone, stay, or are new. The exit code is for what is left under it
+    #[arg(long, value_name = "FILE|RUN", conflicts_with = "input")]
+    pub(crate) rules: Option<PathBuf>,
     /// Slowdown, in percent, that is tolerated
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub(crate) tolerate: f64,
@@ -106,11 +110,15 @@ impl Guidelines {
         tuning.grid.ranks.clone_from(&self.np);
         tuning.grid.sizes.clone_from(&self.sizes);
         tuning.grid.max_memory = self.max_memory;
+        // Resumed from elsewhere, it is the same file.
+        let absolute = |rules: &PathBuf| std::path::absolute(rules).map_err(|cause| Failure::open(rules, cause));
+        let rules = self.rules.as_ref().map(absolute).transpose()?;
         tuning.grid.mockups = Some(Box::new(Mockups {
             only: self.only.clone(),
             pieces: self.pieces.clone(),
             max_extra_memory: self.max_extra_memory,
             remedies: !self.no_remedies,
+            rules,
         }));
         (tuning.criteria.min_gain, tuning.criteria.error_rate) = (self.tolerate, self.error_rate);
         tuning.policy.assumptions = self.assumptions();

@@ -29,6 +29,8 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
         return foresee(args).map(|()| Exit::Done);
     }
     let judging = args.judging();
+    // What cannot be read is said before anything is measured.
+    let earlier = args.compare.as_deref().map(guidelines::earlier).transpose()?;
     let (run, checked) = match &args.input {
         Some(input) => {
             let (run, checked) =
@@ -51,7 +53,7 @@ pub(crate) fn run(args: &Guidelines) -> Result<Exit, Failure> {
             (Some(run), checked)
         }
     };
-    let changes = args.compare.as_deref().map(|earlier| guidelines::changes(earlier, &checked)).transpose()?;
+    let changes = earlier.map(|earlier| guidelines::changes(&earlier, &checked));
     if args.session.json {
         writeln!(std::io::stdout(), "{}", serde_json::to_string(&checked)?).map_err(Failure::Stdout)?;
     } else {
@@ -75,7 +77,9 @@ fn foresee(args: &Guidelines) -> Result<(), Failure> {
     if args.session.json {
         return writeln!(std::io::stdout(), "{}", serde_json::to_string(&plan)?).map_err(Failure::Stdout);
     }
-    foresee::print(&mut started, &plan, args.budget, &[], false)
+    let again = plan.budget().filter(|_| args.rules.is_some()).unwrap_or_default();
+    let beyond = [("Measuring the mock-ups once more with the rules file in force", again)];
+    foresee::print(&mut started, &plan, args.budget, &beyond, false)
 }
 
 fn text(checked: &Checked, changes: Option<&[Changed]>, run: Option<&RunDir>) -> String {

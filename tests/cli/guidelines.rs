@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use collrules_record::guidelines::{Checked, Cure};
-use collrules_record::{Bytes, Mockup};
+use collrules_record::findings::Findings;
+use collrules_record::guidelines::{Change, Checked, Cure};
+use collrules_record::{Bytes, Candidate, Mockup};
 use collrules_rules::Collective;
 
 use crate::support::{Ran, bounded, collrules};
@@ -70,6 +71,67 @@ fn a_check_goes_on_where_it_was_cut_short() {
     assert_eq!(checked(&cut).cells, checked(&whole).cells);
 }
 
+/// A file that cures one of two violations, which are planted, and brings about another: they are told apart.
+#[test]
+fn a_rules_file_is_checked_before_and_after_in_one_campaign() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (out, rules) = (scratch.path().join("check"), scratch.path().join("rules.conf"));
+    // scatter_allgather for long messages of bcast on 4 ranks; nothing reaches allreduce.
+    fs::write(&rules, "1\n7\n2\n4 2\n0 0 0 0\n262144 8 0 0\n5 1\n0 0 0 0\n").unwrap();
+    let check = format!(
+        "guidelines --simulate=planted --ops bcast,allreduce,scatter --np 4 --sizes 4,1K,256K --budget none --rules {} --out",
+        rules.display()
+    );
+    let ran = collrules(&check, &out).exits(9);
+    ran.says("of 2 violations, 1 gone, 1 still there; 0 new");
+    let found = checked(&out);
+    let under = found.under_rules.as_ref().unwrap();
+    let changes: Vec<_> = under.changes.iter().map(|it| (it.cell.collective, it.cell.bytes, it.how)).collect();
+    let expected =
+        [(Collective::Allreduce, Bytes(4), Change::Stays), (Collective::Bcast, Bytes(256 << 10), Change::Gone)];
+    assert_eq!(changes, expected);
+    assert_eq!((found.cells.len(), under.cells.len()), (9, 9));
+    let samples = fs::read_to_string(out.join("samples.csv")).unwrap();
+    let launches = |candidate: &str| -> std::collections::BTreeSet<u32> {
+        let rows = samples.lines().filter(|line| line.split(',').any(|field| field == candidate));
+        rows.filter_map(|line| line.split(',').next()?.parse().ok()).collect()
+    };
+    assert_eq!(launches("builtin"), [0, 1, 2].into());
+    assert_eq!(launches("rules"), [3, 4, 5].into());
+    assert!(fs::read_to_string(out.join("guidelines.html")).unwrap().contains("Under the rules file"));
+    assert!(fs::read_to_string(out.join("guidelines.csv")).unwrap().contains(",true\n"));
+
+    // Cut short in the second half, it goes on to the same samples.
+    let kept: Vec<&str> = samples.lines().take_while(|line| !line.starts_with("4,")).collect();
+    let journal = fs::read_to_string(out.join("launches.jsonl")).unwrap();
+    let later = |line: &&str| line.contains("\"launch\":4") || line.contains("\"launch\":5");
+    let lines: Vec<&str> = journal.lines().filter(|line| !later(line)).collect();
+    fs::write(out.join("samples.csv"), kept.join("\n") + "\n").unwrap();
+    fs::write(out.join("launches.jsonl"), lines.join("\n") + "\n").unwrap();
+    collrules("guidelines --resume", &out).exits(9);
+    assert_eq!(fs::read_to_string(out.join("samples.csv")).unwrap(), samples);
+    assert_eq!(checked(&out), found);
+    // What is judged again says the same, and rules rest on what was measured without the file.
+    let again = scratch.path().join("again");
+    collrules(&format!("guidelines {} --out", out.display()), &again).exits(9).says("1 gone, 1 still there");
+    let analyzed = scratch.path().join("analyzed");
+    collrules(&format!("analyze {} --out", out.display()), &analyzed).exits(0);
+    let findings: Findings = crate::support::findings(&analyzed);
+    let timed = findings.cells.iter().flat_map(|cell| &cell.points).map(|point| point.candidate);
+    assert_eq!(timed.filter(|candidate| *candidate == Candidate::Rules).count(), 0);
+
+    for (text, code, why) in
+        [("1\n7\n0\n", 2, "leaves everything to the builtin"), ("no rules\n", 3, "does not accept")]
+    {
+        fs::write(&rules, text).unwrap();
+        let none = scratch.path().join("none");
+        collrules(&check, &none).exits(code).complains(why);
+        assert!(!none.join("samples.csv").exists());
+    }
+    fs::write(&rules, "1\n7\n1\n4 1\n0 6 0 0\n").unwrap();
+    collrules("guidelines --resume", &out).complains("is not what it was when this check began");
+}
+
 #[test]
 fn the_catalogue_is_listed_for_people_and_programs() {
     let listed = Ran::from(bounded().args(["guidelines", "--list"]).output().unwrap()).exits(0);
@@ -125,7 +187,7 @@ mod real {
     use collrules_guidelines::{Seat, Wishes, select};
     use collrules_record::mockup::Pattern;
     use collrules_record::plan::Schedule;
-    use collrules_record::{Candidate, Cell, Even, Nodes, Placement, Ranks, Seconds};
+    use collrules_record::{Cell, Even, Nodes, Placement, Ranks, Seconds};
     use collrules_runner::Backend;
     use collrules_runner::launch::{LaunchCell, LaunchPlan};
     use collrules_runner::mpi::{Launcher, MpiBackend, Wishes as LauncherWishes};
@@ -161,6 +223,49 @@ mod real {
             for cell in &found.cells {
                 assert_eq!(cell.failed, [], "{}", cell.cell);
                 assert!(!cell.mockups.is_empty(), "{}", cell.cell);
+            }
+        });
+    }
+
+    /// A crash in a mock-up, checked or timed, without a rules file or under it, blames it alone.
+    #[test]
+    fn a_crash_in_a_mockup_blames_it_alone() {
+        under_each_release(|mpi| {
+            for (fault, culprit) in [
+                ("crash time bcast 3 2048 mockup:allgatherv", "mockup:allgatherv"),
+                ("crash check bcast 3 2048 split:4", "split:4"),
+            ] {
+                let scratch = tempfile::tempdir().unwrap();
+                let out = scratch.path().join("check");
+                let rules = scratch.path().join("rules.conf");
+                fs::write(&rules, "1\n7\n2\n3 1\n0 6 0 0\n4 1\n0 0 0 0\n").unwrap();
+                let worker = Path::new(env!("CARGO_BIN_EXE_collrules")).with_file_name("collrules-worker");
+                let script =
+                    crate::faults::script(scratch.path(), &format!("exec {} --fault '{fault}'", worker.display()));
+                let arguments = format!(
+                    "guidelines --ops bcast,barrier --np 3 --oversubscribe --sizes 2K,4K --no-remedies --launches 1 \
+                     --budget 12s --hang-timeout 4s --rules {} --out",
+                    rules.display()
+                );
+                let ran = Ran::from(mpi.collrules(&arguments, &out).arg("--worker").arg(script).output().unwrap());
+                assert!(ran.code == Some(0) || ran.code == Some(9), "{}", ran.stderr);
+                let found = checked(&out);
+                let under = found.under_rules.as_ref().unwrap();
+                for cell in found.cells.iter().chain(&under.cells) {
+                    for (mockup, why) in &cell.failed {
+                        assert_eq!(mockup.to_string(), culprit, "{}: {why}", cell.cell);
+                        assert!(why.contains("its calls end the job"), "{why}");
+                    }
+                    // All others have times; those of the culprit are not wanted in other sizes either.
+                    let timed: Vec<String> = cell.mockups.iter().map(|found| found.mockup.to_string()).collect();
+                    let others = ["mockup:scatter+allgather", "mockup:scatterv+allgatherv", "split:4+barrier"];
+                    let wanted = others.iter().filter(|_| cell.cell.collective == Collective::Bcast);
+                    for other in wanted {
+                        assert!(timed.iter().any(|it| it == other), "{fault}: {other} of {} has no time", cell.cell);
+                    }
+                }
+                let failed = found.cells.iter().filter(|cell| !cell.failed.is_empty()).count();
+                assert!(failed > 0, "{fault}: {}", ran.stderr);
             }
         });
     }

@@ -80,7 +80,11 @@ impl fmt::Display for Formula {
             Term::NodeShare => "m/r".to_owned(),
             Term::PerLocal(bytes) => format!("{bytes}r"),
         };
-        let terms: Vec<String> = self.0.iter().map(term).collect();
+        let many = |alike: &[Term]| match alike.len() {
+            1 => term(&alike[0]),
+            count => format!("{count}*{}", term(&alike[0])),
+        };
+        let terms: Vec<String> = self.0.chunk_by(|one, other| one == other).map(many).collect();
         f.pad(&if terms.is_empty() { "0".to_owned() } else { terms.join("+") })
     }
 }

@@ -1,5 +1,8 @@
 //! What a check of performance guidelines found: `guidelines.json`.
 
+use std::collections::BTreeMap;
+
+use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::{Choice, Release};
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +45,20 @@ pub struct Checked {
     pub left_out: Vec<LeftOutCell>,
     /// Cells that were wanted and not measured.
     pub skipped: Vec<Skipped>,
+    /// The same in launches with a rules file in force, if there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under_rules: Option<UnderRules>,
+}
+
+/// What a check found in launches with a rules file in force.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnderRules {
+    /// The settings that put it in force.
+    pub settings: BTreeMap<String, String>,
+    /// One entry per cell; the builtin is what serves under the file.
+    pub cells: Vec<CheckedCell>,
+    /// What became of each violation, and which ones are new.
+    pub changes: Vec<Changed>,
 }
 
 /// A mock-up that a cell did not get.
@@ -53,6 +70,19 @@ pub struct LeftOutCell {
     pub mockup: Mockup,
     /// Why, in a phrase.
     pub why: String,
+}
+
+impl UnderRules {
+    /// The file: that of coll/tuned or, in a tuning without one, that of HAN.
+    pub fn file(&self) -> &str {
+        let named = |name| self.settings.get(name).map(String::as_str);
+        named(RULES_FILE).or_else(|| named(HAN_FILE)).unwrap_or("settings")
+    }
+
+    /// How many violations became this.
+    pub fn count(&self, how: Change) -> usize {
+        self.changes.iter().filter(|changed| changed.how == how).count()
+    }
 }
 
 /// What is known of a cell.
@@ -148,7 +178,7 @@ pub enum Cure {
 }
 
 /// A violation that one of two checks has.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Changed {
     /// The cell.
     pub cell: Cell,
@@ -161,7 +191,8 @@ pub struct Changed {
 }
 
 /// What became of a violation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Change {
     /// There is one now that was not known.
     New,
@@ -171,6 +202,10 @@ pub enum Change {
     Better,
     /// It is gone.
     Gone,
+    /// It is as bad as it was, as far as intervals tell.
+    Stays,
+    /// It is not shown any more, and not shown to be gone either.
+    Open,
 }
 
 impl Checked {
@@ -179,6 +214,18 @@ impl Checked {
         let mut all: Vec<_> = self.cells.iter().filter_map(|cell| Some((cell, cell.violation.as_ref()?))).collect();
         all.sort_by(|a, b| b.0.slowdown().total_cmp(&a.0.slowdown()).then(a.0.cell.cmp(&b.0.cell)));
         all
+    }
+
+    /// What was found under the rules file, as a check of its own.
+    pub fn under_file(&self) -> Option<Self> {
+        let UnderRules { cells, .. } = self.under_rules.as_ref()?;
+        Some(Self {
+            cells: cells.clone(),
+            under_rules: None,
+            left_out: Vec::new(),
+            skipped: Vec::new(),
+            ..self.clone()
+        })
     }
 
     /// A cell.

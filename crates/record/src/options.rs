@@ -134,6 +134,9 @@ pub struct Mockups {
     pub max_extra_memory: Bytes,
     /// Time the candidates of `coll/tuned` as well, to know what would cure a violation.
     pub remedies: bool,
+    /// The rules file, or the run with one, under which all is checked once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<PathBuf>,
 }
 
 /// How calls are timed.

@@ -35,8 +35,7 @@ pub struct Plan {
     /// Cells of the grid that are not measured, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
-    /// In a plan that compares Open MPI as it is with what it does under a rules file: how the file is put in force. Each
-    /// launch then has one of the candidates `builtin` and `rules`, and `launches` counts pairs of them.
+    /// In a plan with launches under a rules file: how the file is put in force, and what is measured in them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<Deployment>,
     /// Where the ranks of each communicator are, and which component serves them.
@@ -54,6 +53,28 @@ pub struct Deployment {
     /// The number of the first pair: earlier plans of the same run have made those before.
     #[serde(default)]
     pub first_pair: u32,
+    /// What its launches measure.
+    #[serde(default, skip_serializing_if = "Launched::is_pairs")]
+    pub launched: Launched,
+}
+
+/// What the launches of a plan with a rules file measure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Launched {
+    /// Each has one of the candidates `builtin` and `rules`, which compare Open MPI as it is with what it does under the
+    /// file; `launches` counts pairs of them.
+    #[default]
+    Pairs,
+    /// Each has the file in force, and times all candidates of its cells side by side. Their `builtin` is what serves
+    /// under the file; samples call it `rules`.
+    Together,
+}
+
+impl Launched {
+    fn is_pairs(&self) -> bool {
+        *self == Self::Pairs
+    }
 }
 
 /// How MCA settings reach Open MPI.
@@ -266,7 +287,7 @@ impl Plan {
 
     /// What the number that rows of this plan carry as their launch counts, for rows of a collective.
     pub fn repetition(&self, collective: Collective, number: u32) -> Repetition {
-        if self.deployment.is_some() {
+        if self.is_of_pairs() {
             Repetition::Pair(number)
         } else if self.separate.collectives.contains(&collective) {
             Repetition::Series(number)
@@ -289,8 +310,18 @@ impl Plan {
     /// The time that all launches may take together, from the start of the first one's job to the end of the last one's;
     /// none where it is unlimited.
     pub fn budget(&self) -> Option<Seconds> {
-        let launches = f64::from(self.launches) * if self.deployment.is_some() { 2.0 } else { 1.0 };
+        let launches = f64::from(self.launches) * if self.is_of_pairs() { 2.0 } else { 1.0 };
         self.schedule.budget.map(|budget| Seconds((budget.0 + self.schedule.startup.0) * launches))
+    }
+
+    /// Whether it consists of pairs of launches, one without a rules file and one under it.
+    pub fn is_of_pairs(&self) -> bool {
+        self.deployment.as_ref().is_some_and(|deployment| deployment.launched == Launched::Pairs)
+    }
+
+    /// Whether all its launches have a rules file in force, and all candidates.
+    pub fn is_under_rules(&self) -> bool {
+        self.deployment.as_ref().is_some_and(|deployment| deployment.launched == Launched::Together)
     }
 
     /// The number of points: candidates summed over cells.

@@ -109,7 +109,19 @@ impl LaunchPlan {
 
     /// Whether the job has a single candidate, so that nothing in it can be compared with anything.
     pub fn has_one_candidate(&self) -> bool {
-        self.kind != LaunchKind::Together
+        match self.kind {
+            LaunchKind::Together => false,
+            LaunchKind::Alone(_) => true,
+            LaunchKind::Deployed { .. } => self.cells.iter().all(|planned| planned.candidates.len() < 2),
+        }
+    }
+
+    /// What samples call a candidate of the launch: under a rules file the builtin is what serves there.
+    pub fn recorded(&self, candidate: Candidate) -> Candidate {
+        match (&self.kind, candidate) {
+            (LaunchKind::Deployed { in_force: true, .. }, Candidate::Builtin) => Candidate::Rules,
+            (_, other) => other,
+        }
     }
 }
 

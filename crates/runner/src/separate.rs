@@ -46,7 +46,7 @@ pub enum Start {
 
 /// All starts of a campaign, in their order: launches and series take turns.
 pub fn starts(plan: &Plan) -> Vec<Start> {
-    if let Some(deployment) = &plan.deployment {
+    if let Some(deployment) = plan.deployment.as_ref().filter(|_| plan.is_of_pairs()) {
         let last = deployment.first_pair + plan.launches;
         return (deployment.first_pair..last).flat_map(|pair| pair_of(plan.seed, pair)).collect();
     }
@@ -191,7 +191,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use collrules_record::Placement;
-    use collrules_record::plan::{DeployWay, Deployment};
+    use collrules_record::plan::{DeployWay, Deployment, Launched};
     use collrules_record::units::{Bytes, Ranks};
 
     use super::*;
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn pairs_alternate_and_have_orders_of_their_own() {
         let settings = [(Deployment::FILE.to_owned(), "/rules".to_owned())].into();
-        let deployment = Deployment { way: DeployWay::Environment, settings, first_pair: 2 };
+        let deployment = Deployment { way: DeployWay::Environment, settings, first_pair: 2, launched: Launched::Pairs };
         let plan = Plan { launches: 4, deployment: Some(deployment), separate: Separate::default(), ..plan() };
         let starts = starts(&plan);
         let (pairs, sides): (Vec<u32>, Vec<Candidate>) = starts

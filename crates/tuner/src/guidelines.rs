@@ -3,6 +3,8 @@
 //! Mock-ups are judged as candidates are: side by side with the builtin, by visits and launches, with one correction for all
 //! comparisons of the check. They are never in the same analysis as what rules can ask for.
 
+use std::collections::BTreeSet;
+
 use collrules_guidelines::advice;
 use collrules_record::estimate::median;
 use collrules_record::findings::{Criteria, Statistic};
@@ -38,10 +40,29 @@ pub struct Terms<'a> {
 
 /// Judges the mock-ups of a run or a table.
 pub fn check(observations: &Observations, terms: &Terms<'_>) -> Result<Checked, TunerError> {
+    let Terms { release, criteria, assumptions, .. } = *terms;
+    let remedies = judge(observations.cells()?, observations.statistic(), release, criteria, assumptions);
+    against(observations, Rivals::Mockups, &remedies, terms)
+}
+
+/// Judges the mock-ups of launches with a rules file in force, against what serves under it. What would cure a violation
+/// was not timed there, nor asked who serves.
+pub fn check_under_rules(observations: &Observations, terms: &Terms<'_>) -> Result<Checked, TunerError> {
+    let mut checked = against(observations, Rivals::MockupsUnderRules, &[], terms)?;
+    checked.cells.iter_mut().for_each(|cell| cell.served_by = None);
+    Ok(checked)
+}
+
+fn against(
+    observations: &Observations,
+    rivals: Rivals,
+    remedies: &[JudgedCell],
+    terms: &Terms<'_>,
+) -> Result<Checked, TunerError> {
     let Terms { release, criteria, assumptions, placement, source } = *terms;
     check_criteria(criteria)?;
     let statistic = observations.statistic();
-    let view = View { rivals: Rivals::Mockups, ..View::default() };
+    let view = View { rivals, ..View::default() };
     let mut timings = observations.cells_in(&view)?;
     let has_mockup = |cell: &CellTimings| {
         cell.series.iter().any(|series| series.candidate.is_mockup())
@@ -58,7 +79,6 @@ pub fn check(observations: &Observations, terms: &Terms<'_>) -> Result<Checked, 
     }
     let severities = severities(&timings, statistic, criteria);
     let judged = judge(timings, statistic, release, criteria, assumptions);
-    let remedies = judge(observations.cells()?, statistic, release, criteria, assumptions);
     let cells = judged.into_iter().zip(severities).map(|(cell, severity)| {
         let remedy = remedies.iter().find(|remedy| remedy.cell == cell.cell);
         checked(&cell, severity, remedy, criteria, placement)
@@ -75,6 +95,7 @@ pub fn check(observations: &Observations, terms: &Terms<'_>) -> Result<Checked, 
         cells: cells.collect(),
         left_out: Vec::new(),
         skipped: Vec::new(),
+        under_rules: None,
     })
 }
 
@@ -233,23 +254,32 @@ fn unpicked(cell: &CellTimings, builtin: &Series) -> Option<f64> {
 /// What changed between two checks: of cells in both, whether there is a violation, and, where there is in both, how bad it
 /// is, if the intervals have nothing in common. A violation of a cell that was not measured before is new.
 pub fn changes(before: &Checked, now: &Checked) -> Vec<Changed> {
+    let stays = |changed: &Changed| matches!(changed.how, Change::Stays | Change::Open);
+    became(before, now).into_iter().filter(|changed| !stays(changed) && now.cell(changed.cell).is_some()).collect()
+}
+
+/// What became of every violation of a check, and which ones are new.
+///
+/// One is gone where the later check has a severity below what it tolerates; where it shows no violation, and no such
+/// severity either, that is open.
+pub fn became(before: &Checked, now: &Checked) -> Vec<Changed> {
+    let violated = |checked: Option<&CheckedCell>| checked.is_some_and(|cell| cell.violation.is_some());
     let apart = |a: Estimate, b: Estimate| matches!((a.high, b.low), (Some(high), Some(low)) if high < low);
-    let change = |cell: &CheckedCell| {
-        let earlier = before.cell(cell.cell);
-        let was = earlier.is_some_and(|earlier| earlier.violation.is_some());
-        let severities = || Some((earlier?.severity?, cell.severity?));
-        let how = match (was, cell.violation.is_some()) {
-            (false, true) => Change::New,
-            (true, false) => Change::Gone,
-            (true, true) => match severities()? {
-                (then, today) if apart(then, today) => Change::Worse,
-                (then, today) if apart(today, then) => Change::Better,
-                _ => return None,
-            },
-            (false, false) => return None,
+    let cells: BTreeSet<Cell> = before.cells.iter().chain(&now.cells).map(|checked| checked.cell).collect();
+    let change = |cell: Cell| {
+        let (then, today) = (before.cell(cell), now.cell(cell));
+        let severity = |checked: Option<&CheckedCell>| checked.and_then(|checked| checked.severity);
+        let severities = (severity(then), severity(today));
+        let how = match ((violated(then), violated(today)), severities) {
+            ((false, false), _) => return None,
+            ((false, true), _) => Change::New,
+            ((true, true), (Some(then), Some(today))) if apart(then, today) => Change::Worse,
+            ((true, true), (Some(then), Some(today))) if apart(today, then) => Change::Better,
+            ((true, true), _) => Change::Stays,
+            ((true, false), (_, Some(today))) if today.point < now.criteria.min_gain => Change::Gone,
+            ((true, false), _) => Change::Open,
         };
-        let severity = |checked: &CheckedCell| checked.severity;
-        Some(Changed { cell: cell.cell, before: earlier.and_then(severity), now: cell.severity, how })
+        Some(Changed { cell, before: severities.0, now: severities.1, how })
     };
-    now.cells.iter().filter_map(change).collect()
+    cells.into_iter().filter_map(change).collect()
 }

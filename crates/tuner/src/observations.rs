@@ -1,6 +1,6 @@
 //! Timings as columns, read from the samples of a run or taken from a foreign table. The only module with polars.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
@@ -93,6 +93,24 @@ impl Observations {
     #[must_use]
     pub fn expecting(self, launches: u32) -> Self {
         Self { expected_launches: launches, ..self }
+    }
+
+    /// The timings of launches without a rules file, and those of launches with one, if there are any.
+    pub fn apart_from_rules(self) -> Result<(Self, Option<Self>), TunerError> {
+        let candidates = self.frame.column("candidate")?.cat32()?;
+        let Some(rules) = candidates.get_mapping().get_cat(&Candidate::Rules.to_string()) else {
+            return Ok((self, None));
+        };
+        let rows = candidates.physical().iter().zip(self.whole("launch")?);
+        let under: BTreeSet<u32> = rows.filter(|(code, _)| *code == Some(rules)).map(|(_, launch)| *launch).collect();
+        if under.is_empty() {
+            return Ok((self, None));
+        }
+        let all: BTreeSet<u32> = self.whole("launch")?.iter().copied().collect();
+        let of = |launches: &mut dyn Iterator<Item = &u32>| self.of_launches(&launches.copied().collect::<Vec<_>>());
+        let (mut without, under) = (of(&mut all.difference(&under))?, of(&mut under.iter())?);
+        without.ends.disqualified.retain(|(_, candidate), _| *candidate != Candidate::Rules);
+        Ok((without, Some(under)))
     }
 
     /// The timings of these launches, with all points that got no more samples.

@@ -29,17 +29,20 @@ pub(crate) enum Rivals {
     WithReferences,
     /// Mock-ups alone.
     Mockups,
+    /// The same in launches with a rules file in force, where the builtin is what serves under it.
+    MockupsUnderRules,
 }
 
 impl Rivals {
     /// Whether a candidate is one of them, or the builtin.
     fn have(self, candidate: Candidate) -> bool {
         match candidate {
-            Candidate::Builtin => true,
-            Candidate::Mockup(_) => self == Self::Mockups,
+            Candidate::Builtin => self != Self::MockupsUnderRules,
+            Candidate::Mockup(_) => matches!(self, Self::Mockups | Self::MockupsUnderRules),
             Candidate::Reference(_) => self == Self::WithReferences,
-            Candidate::Tuned(_) | Candidate::Component(_) | Candidate::Han(_) | Candidate::Rules => {
-                self != Self::Mockups
+            Candidate::Rules => self != Self::Mockups,
+            Candidate::Tuned(_) | Candidate::Component(_) | Candidate::Han(_) => {
+                matches!(self, Self::Candidates | Self::WithReferences)
             }
         }
     }
@@ -50,6 +53,9 @@ impl View {
     pub(crate) fn counts_as(&self, cell: Cell, candidate: Candidate) -> Option<Candidate> {
         if !self.rivals.have(candidate) {
             return None;
+        }
+        if self.rivals == Rivals::MockupsUnderRules && candidate == Candidate::Rules {
+            return Some(Candidate::Builtin);
         }
         // What needs no component is not gone with one.
         if candidate.choice().is_none() {

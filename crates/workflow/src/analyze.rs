@@ -20,6 +20,8 @@ use crate::{clock, remarks, resume, served};
 pub struct Source {
     /// The timings.
     pub observations: Observations,
+    /// Those of launches with a rules file in force, in a check of guidelines that has some.
+    pub under_rules: Option<Observations>,
     /// The release whose algorithms they are of.
     pub release: Release,
     /// The step of the clock they were read off; 0 where it is unknown.
@@ -45,13 +47,22 @@ impl Source {
             let observations = Observations::from_samples_of(&run.samples()?.text, manifest.statistic)
                 .map_err(WorkflowError::analysis(&name))?;
             let origin = Origin::Others { found: report.findings, remarks: Vec::new() };
-            let source = Self { observations, release: manifest.release, clock_step: Seconds(0.0), origin, name };
+            let source = Self {
+                observations,
+                under_rules: None,
+                release: manifest.release,
+                clock_step: Seconds(0.0),
+                origin,
+                name,
+            };
             return Ok((source, run));
         }
         let manifest = run.manifest()?;
         resume::refuse_comparison(&run, &manifest)?;
+        let (observations, under_rules) = observations(&run, manifest.plan.launches, session)?;
         let source = Self {
-            observations: observations(&run, manifest.plan.launches, session)?,
+            observations,
+            under_rules,
             release: known_release(&manifest.survey)?,
             clock_step: manifest.survey.clock_step,
             origin: Origin::Run { run: run.clone(), manifest: Box::new(manifest) },
@@ -94,6 +105,7 @@ impl Source {
         }
         Ok(Self {
             observations: Observations::from_timings(&table.timings).map_err(WorkflowError::analysis(&name))?,
+            under_rules: None,
             release,
             clock_step: Seconds(0.0),
             origin: Origin::Others { found, remarks },
@@ -104,6 +116,14 @@ impl Source {
     /// What the timings are called.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The run directory, if we measured.
+    pub fn run(&self) -> Option<&RunDir> {
+        match &self.origin {
+            Origin::Run { run, .. } => Some(run),
+            Origin::Others { .. } => None,
+        }
     }
 
     /// The manifest, if we measured.
@@ -157,7 +177,7 @@ pub(crate) fn giving_back(
     given_back: &[GivenBack],
     session: &mut Session<'_>,
 ) -> Result<Findings, WorkflowError> {
-    let observations = observations(run, manifest.plan.launches, session)?;
+    let (observations, _) = observations(run, manifest.plan.launches, session)?;
     decide(run, manifest, &observations, criteria, policy, given_back)
 }
 
@@ -202,11 +222,18 @@ fn decide(
     Ok(findings)
 }
 
-fn observations(run: &RunDir, launches: u32, session: &mut Session<'_>) -> Result<Observations, WorkflowError> {
+/// The timings of a run, and those of its launches with a rules file in force, which are never compared with others.
+fn observations(
+    run: &RunDir,
+    launches: u32,
+    session: &mut Session<'_>,
+) -> Result<(Observations, Option<Observations>), WorkflowError> {
     let samples = run.samples()?;
     if samples.torn {
         session.say("the last line of the samples is incomplete and left out");
     }
-    let read = Observations::from_samples(&samples.text).map_err(WorkflowError::analysis(run.path().display()))?;
-    Ok(read.expecting(launches))
+    let failed = WorkflowError::analysis(run.path().display());
+    let (read, under_rules) =
+        Observations::from_samples(&samples.text).and_then(Observations::apart_from_rules).map_err(failed)?;
+    Ok((read.expecting(launches), under_rules))
 }

@@ -43,6 +43,8 @@ pub struct Measured {
     pub manifest: Manifest,
     /// The options in force.
     pub tuning: Tuning,
+    /// Whether it was begun before.
+    pub(crate) resumed: bool,
     /// The directory, held for this process.
     pub(crate) campaign: Campaign,
 }
@@ -52,11 +54,35 @@ impl Measured {
     pub fn run(&self) -> &RunDir {
         &self.campaign.run
     }
+
+    /// Measures all that is left of the grid.
+    pub(crate) fn grid(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        let plan = self.manifest.plan.clone();
+        session.tell(Event::Measuring { run: self.run().path(), plan: &plan, resumed: self.resumed });
+        self.campaign.measure(&plan, self.started.backend.as_mut(), session)
+    }
+
+    /// Gives a run up that began now: the directory may be used again, unless something was measured.
+    pub(crate) fn give_up(self) -> Result<(), WorkflowError> {
+        let Campaign { run, log, .. } = self.campaign;
+        drop(log);
+        if !self.resumed {
+            run.discard()?;
+        }
+        Ok(())
+    }
 }
 
 /// Begins a run or resumes one, and measures all that is left of its grid.
 pub fn measure(begin: &Begin, session: &mut Session<'_>) -> Result<Measured, WorkflowError> {
-    let (mut started, mut manifest, campaign, tuning, resumed) = match begin {
+    let mut measured = prepare(begin, session)?;
+    measured.grid(session)?;
+    Ok(measured)
+}
+
+/// Begins a run or resumes one; nothing is measured yet.
+pub(crate) fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measured, WorkflowError> {
+    let (mut started, manifest, campaign, tuning, resumed) = match begin {
         Begin::New { tuning, out } => new(tuning, out, session)?,
         Begin::Resume { run, tuning } => resumed(run, tuning, session)?,
     };
@@ -65,23 +91,16 @@ pub fn measure(begin: &Begin, session: &mut Session<'_>) -> Result<Measured, Wor
         session.say("this file system has no locks: make sure that no other collrules measures into the directory");
     }
     started.backend.use_scratch(run.path());
+    let unmeasured = log.past_samples() == 0;
+    let mut measured = Measured { started, manifest, tuning, resumed, campaign };
     // With samples this was found out in an earlier session.
-    if log.past_samples() == 0 {
-        let found = find_served(&mut started, run, &mut manifest, &tuning, session);
-        if let Err(error) = found {
-            let Campaign { run, log, .. } = campaign;
-            drop(log);
-            if !resumed {
-                // Nothing was measured: the directory may be used again.
-                run.discard()?;
-            }
+    if unmeasured {
+        let Measured { started, manifest, tuning, campaign, .. } = &mut measured;
+        if let Err(error) = find_served(started, &campaign.run, manifest, tuning, session) {
+            measured.give_up()?;
             return Err(error);
         }
     }
-    let mut measured = Measured { started, manifest, tuning, campaign };
-    let plan = measured.manifest.plan.clone();
-    session.tell(Event::Measuring { run: measured.run().path(), plan: &plan, resumed });
-    measured.campaign.measure(&plan, measured.started.backend.as_mut(), session)?;
     Ok(measured)
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn refinement_per_launch(tuning: &Tuning) -> Option<Seconds> {
 /// The plan that the options ask for. The budget is for the whole command: starting jobs, of which the survey was one,
 /// measuring, and showing that the file is obeyed, which takes three more jobs.
 pub fn plan(tuning: &Tuning, survey: &Survey, startup: Seconds) -> Result<Plan, RunnerError> {
-    let launches = f64::from(tuning.launches);
+    let launches = f64::from(tuning.launches) * halves(tuning);
     let shares = Shares::of(tuning, startup);
     let measuring = tuning.budget.map(|budget| {
         (budget.0 - shares.validation - shares.refinement - starting(tuning, startup).0).max(0.0) / launches
@@ -93,7 +93,13 @@ pub fn plan(tuning: &Tuning, survey: &Survey, startup: Seconds) -> Result<Plan, 
 
 /// What starting the jobs of a tuning takes in all.
 pub fn starting(tuning: &Tuning, startup: Seconds) -> Seconds {
-    Seconds(startup.0 * (1.0 + PROOF_JOBS + f64::from(tuning.launches)))
+    Seconds(startup.0 * (1.0 + PROOF_JOBS + f64::from(tuning.launches) * halves(tuning)))
+}
+
+/// How often all is measured: a check of guidelines is made once more under a rules file.
+fn halves(tuning: &Tuning) -> f64 {
+    let under_rules = tuning.grid.mockups.as_ref().is_some_and(|mockups| mockups.rules.is_some());
+    if under_rules { 2.0 } else { 1.0 }
 }
 
 /// The usual schedule with this way of timing.

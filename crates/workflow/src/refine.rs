@@ -15,7 +15,7 @@ use crate::session::Session;
 
 /// Measures what narrows crossovers, and decides anew; until nothing is worth the time or the rounds are over.
 pub(crate) fn refined(measured: &mut Measured, session: &mut Session<'_>) -> Result<Findings, WorkflowError> {
-    let Measured { started, manifest, tuning, campaign } = measured;
+    let Measured { started, manifest, tuning, campaign, .. } = measured;
     let wanted = Refinement { width: tuning.refinement.width, ranks: tuning.refinement.ranks, ..Refinement::default() };
     campaign.further(started.backend.as_mut(), session, |run, round, session| {
         if round > tuning.refinement.rounds {

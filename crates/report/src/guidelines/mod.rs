@@ -26,11 +26,25 @@ const TOLD: usize = 10;
 
 /// The check for a terminal of so many columns.
 pub fn text(checked: &Checked, width: usize) -> String {
-    let mut lines = tables::maps(checked, width);
+    let mut lines = Vec::new();
+    let after = checked.under_file();
+    if after.is_some() {
+        lines.push("Without the rules file:".to_owned());
+    }
+    lines.extend(tables::maps(checked, width));
+    if let Some(after) = &after {
+        lines.push("Under it:".to_owned());
+        lines.extend(tables::maps(after, width));
+    }
     lines.extend(wrapped(width, tables::KEY, "", ""));
     lines.push(String::new());
     for sentence in sentences::answer(checked) {
         lines.extend(wrapped(width, &sentence, "", ""));
+    }
+    if let Some((answer, changes)) = sentences::under_rules(checked) {
+        lines.extend(wrapped(width, &answer, "", ""));
+        changes.iter().for_each(|change| lines.extend(wrapped(width, change, "  ", "    ")));
+        lines.push("Without the file, the worst first:".to_owned());
     }
     for (number, told) in sentences::violations(checked).iter().take(TOLD).enumerate() {
         lines.extend(wrapped(width, told, &format!("{:>2}. ", number + 1), "    "));
@@ -52,9 +66,16 @@ pub fn markdown(checked: &Checked) -> String {
     text += "\n\n```\n";
     text += &tables::maps(checked, 100).join("\n");
     text += &format!("\n```\n\n{}\n\n", tables::KEY);
+    if let (Some((answer, changes)), Some(after)) = (sentences::under_rules(checked), checked.under_file()) {
+        text +=
+            &format!("## Under the rules file\n\n{answer}\n\n```\n{}\n```\n\n", tables::maps(&after, 100).join("\n"));
+        changes.iter().for_each(|change| text += &format!("- {change}\n"));
+        text += "\n";
+    }
     let (violations, reports) = (sentences::violations(checked), sentences::upstream(checked));
     if !violations.is_empty() {
-        text += "## Violations, the worst first\n\n";
+        let without = if checked.under_rules.is_some() { " without the file" } else { "" };
+        text += &format!("## Violations{without}, the worst first\n\n");
         for (number, told) in violations.iter().enumerate() {
             text += &format!("{}. {told}\n", number + 1);
         }

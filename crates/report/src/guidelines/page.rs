@@ -18,10 +18,19 @@ struct Page {
     violated: bool,
     answer: Vec<String>,
     maps: Vec<(Ranks, String)>,
+    /// Under a rules file: what became of violations, and the maps there.
+    under: Option<Under>,
     levels: Vec<Entry>,
     violations: Vec<String>,
     upstream: Vec<String>,
     left_out: Vec<String>,
+}
+
+/// What there is to show of launches with a rules file in force.
+struct Under {
+    answer: String,
+    changes: Vec<String>,
+    maps: Vec<(Ranks, String)>,
 }
 
 /// The check as a page of HTML that needs no other file. `tool` names the program and its version.
@@ -31,12 +40,21 @@ pub fn page(checked: &Checked, tool: &str) -> String {
         origin: sentences::origin(checked),
         violated: !checked.violations().is_empty(),
         answer: sentences::answer(checked),
-        maps: checked.ranks().into_iter().map(|ranks| (ranks, map(checked, ranks))).collect(),
+        maps: maps(checked),
+        under: sentences::under_rules(checked).zip(checked.under_file()).map(|((answer, changes), after)| Under {
+            answer,
+            changes,
+            maps: maps(&after),
+        }),
         levels: levels(),
         violations: sentences::violations(checked),
         upstream: sentences::upstream(checked),
         left_out: sentences::left_out(checked),
     })
+}
+
+fn maps(checked: &Checked) -> Vec<(Ranks, String)> {
+    checked.ranks().into_iter().map(|ranks| (ranks, map(checked, ranks))).collect()
 }
 
 /// Collectives in rows, message sizes in columns.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::guidelines::{Checked, CheckedCell, Cure, MockupFinding, Violation};
+use collrules_record::guidelines::{Change, Changed, Checked, CheckedCell, Cure, MockupFinding, Violation};
 use collrules_record::units::Seconds;
 use collrules_record::{Component, Estimate};
 use collrules_rules::registry;
@@ -182,8 +182,7 @@ pub(super) fn left_out(checked: &Checked) -> Vec<String> {
 }
 
 /// A change between two checks, in a sentence.
-pub fn change(changed: &collrules_record::guidelines::Changed) -> String {
-    use collrules_record::guidelines::Change;
+pub fn change(changed: &Changed) -> String {
     let severity = |estimate: Option<Estimate>| estimate.map_or("not measured".to_owned(), slowdown);
     let (before, now) = (severity(changed.before), severity(changed.now));
     match changed.how {
@@ -193,5 +192,36 @@ pub fn change(changed: &collrules_record::guidelines::Changed) -> String {
         Change::Worse => format!("Worse: {} is slower by {now}; before: {before}.", changed.cell),
         Change::Better => format!("Better: {} is slower by {now}; before: {before}.", changed.cell),
         Change::Gone => format!("Gone: {}; before it was slower by {before}.", changed.cell),
+        Change::Stays => format!("Stays: {} is slower by {now}; before: {before}.", changed.cell),
+        Change::Open => format!(
+            "Open: {} was slower by {before}; now it is not shown to be, nor that it keeps up: {now}.",
+            changed.cell
+        ),
     }
+}
+
+/// What a rules file made of the guidelines: a sentence, and one for each violation without it or under it.
+pub(super) fn under_rules(checked: &Checked) -> Option<(String, Vec<String>)> {
+    let under = checked.under_rules.as_ref()?;
+    let before = checked.violations().len();
+    let stay = [Change::Stays, Change::Better, Change::Worse].map(|how| under.count(how)).iter().sum::<usize>();
+    let open = under.count(Change::Open);
+    let undecided = if open > 0 { format!(", {open} not decided") } else { String::new() };
+    let answer = format!(
+        "Under {}: of {}, {} gone, {stay} still there{undecided}; {} new.",
+        under.file(),
+        counted(before, "violation"),
+        under.count(Change::Gone),
+        under.count(Change::New),
+    );
+    let mut changes: Vec<&Changed> = under.changes.iter().collect();
+    let worst = |changed: &Changed| changed.now.map_or(0.0, |severity| severity.point);
+    changes.sort_by(|a, b| (a.how == Change::Gone).cmp(&(b.how == Change::Gone)).then(worst(b).total_cmp(&worst(a))));
+    let after = checked.under_file()?;
+    let line = |changed: &&Changed| {
+        let violation = after.cell(changed.cell).and_then(|cell| cell.violation.as_ref());
+        let by = violation.map_or(String::new(), |it| format!(" The best mock-up is {}.", it.best));
+        format!("{}{by}", change(changed))
+    };
+    Some((answer, changes.iter().map(line).collect()))
 }

@@ -97,9 +97,11 @@ pub fn csv(checked: &Checked) -> io::Result<String> {
         "severity",
         "severity_low",
         "severity_high",
+        "under_rules",
     ])?;
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-    for cell in &checked.cells {
+    let under = checked.under_rules.iter().flat_map(|under| &under.cells);
+    for (cell, under_rules) in checked.cells.iter().map(|cell| (cell, false)).chain(under.map(|cell| (cell, true))) {
         let severity = |end: fn(collrules_record::Estimate) -> Option<f64>| number(cell.severity.and_then(end));
         for found in &cell.mockups {
             let gain = |end: fn(collrules_record::Estimate) -> Option<f64>| number(found.gain.and_then(end));
@@ -120,6 +122,7 @@ pub fn csv(checked: &Checked) -> io::Result<String> {
                 severity(|it| Some(it.point)),
                 severity(|it| it.low),
                 severity(|it| it.high),
+                under_rules.to_string(),
             ])?;
         }
     }

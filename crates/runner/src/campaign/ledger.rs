@@ -1,10 +1,11 @@
 //! What is done, and what the next launch has to do. The same whether it was done now or by an earlier command.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::plan::{PatternPlan, Plan, Repetition};
 use collrules_record::rundir::Entry;
-use collrules_record::sample::{Ended, EndedPoint, Row};
+use collrules_record::sample::{Ended, EndedPoint, Row, Sample};
 use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, Cast, Cell, Pattern, Subject};
 use collrules_rules::Collective;
@@ -137,8 +138,30 @@ impl Ledger {
         self.local(planned).is_some_and(|local| matches!(self.starts[local], Start::Together { .. }))
     }
 
+    /// A row as launches of this plan name its candidate: under a rules file, what serves is their builtin.
+    fn named_here<'a>(&self, row: &'a Row) -> Cow<'a, Row> {
+        let is_theirs = |candidate| self.plan.is_under_rules() && candidate == Candidate::Rules;
+        match row {
+            Row::Sample(sample) if is_theirs(sample.candidate) => {
+                Cow::Owned(Row::Sample(Sample { candidate: Candidate::Builtin, ..sample.clone() }))
+            }
+            Row::Ended(point) if is_theirs(point.candidate) => {
+                Cow::Owned(Row::Ended(EndedPoint { candidate: Candidate::Builtin, ..point.clone() }))
+            }
+            other => Cow::Borrowed(other),
+        }
+    }
+
+    /// Whether a launch belongs to another plan of the run.
+    fn is_of_another_plan(&self, collective: Collective, launch: u32) -> bool {
+        let Repetition::Launch(number) = self.plan.repetition(collective, launch) else { return false };
+        self.launches.get(&number).is_some_and(|planned| self.local(*planned).is_none())
+    }
+
     /// Takes note of a row.
     pub(super) fn take(&mut self, row: &Row) {
+        let row = self.named_here(row);
+        let row = row.as_ref();
         match row {
             Row::Sample(sample) => {
                 self.samples += 1;
@@ -181,6 +204,8 @@ impl Ledger {
                     (Ended::Disqualified(_), _) => {
                         self.quarantined.insert((cell.collective, cell.ranks, candidate));
                     }
+                    // What is beaten without a rules file may not be under it.
+                    (Ended::Dropped(_), _) if self.is_of_another_plan(cell.collective, point.launch) => {}
                     (Ended::Dropped(_), _) => drop(self.dropped.insert((cell, candidate))),
                 }
             }

@@ -113,8 +113,8 @@ pub fn measure_from(
         fruitless = if rows > 0 { 0 } else { fruitless + 1 };
         match suspects::find(backend, &launch, &place, &error, policy, watch)? {
             Found::Culprit { cell, candidate, why } => {
-                let point =
-                    EndedPoint { launch: repetition.number(), cell, candidate, ended: Ended::Disqualified(why) };
+                let (candidate, ended) = (launch.plan.recorded(candidate), Ended::Disqualified(why));
+                let point = EndedPoint { launch: repetition.number(), cell, candidate, ended };
                 ledger.take(&Row::Ended(point.clone()));
                 log.append(&[Row::Ended(point.clone())])?;
                 watch(&launch, &Notice::Quarantined(&point));
@@ -137,7 +137,7 @@ pub fn measure_from(
             }
             Found::Nobody { subject: Some(Subject::Cell(cell)) } if ledger.strike(Subject::Cell(cell)) >= STRIKES => {
                 let why = format!("{STRIKES} launches failed in this cell, and no candidate is to blame: {error}");
-                let (candidate, ended) = (Candidate::Builtin, Ended::Disqualified(why));
+                let (candidate, ended) = (launch.plan.recorded(Candidate::Builtin), Ended::Disqualified(why));
                 let point = EndedPoint { launch: repetition.number(), cell, candidate, ended };
                 ledger.take(&Row::Ended(point.clone()));
                 log.append(&[Row::Ended(point.clone())])?;

@@ -15,7 +15,8 @@ pub(crate) fn of(launch: &Launch<'_>, event: &Event) -> Vec<Row> {
     let ended = |cell: usize, candidate: usize, ended: Ended| {
         vec![match plan.cells.get(cell) {
             Some(LaunchCell { cell, candidates, .. }) => {
-                Row::Ended(EndedPoint { launch, cell: *cell, candidate: candidates[candidate], ended })
+                let candidate = plan.recorded(candidates[candidate]);
+                Row::Ended(EndedPoint { launch, cell: *cell, candidate, ended })
             }
             None => {
                 let PatternPlan { pattern, casts } = plan.pattern(cell);
@@ -33,7 +34,7 @@ pub(crate) fn of(launch: &Launch<'_>, event: &Event) -> Vec<Row> {
                 let (max, min, mean) = (Seconds(max), Seconds(min), Seconds(mean));
                 match plan.cells.get(*cell) {
                     Some(LaunchCell { cell, candidates, .. }) => {
-                        let (cell, candidate) = (*cell, candidates[candidate]);
+                        let (cell, candidate) = (*cell, plan.recorded(candidates[candidate]));
                         Row::Sample(Sample { launch, visit, round, cell, candidate, max, min, mean })
                     }
                     None => {

@@ -156,7 +156,11 @@ impl History {
             schedule: self.schedule(launch, elapsed, begun)?,
             // Orders of its own.
             seed: self.plan.seed.wrapping_add(u64::from(launch) << 32),
-            kind: LaunchKind::Together,
+            kind: self.plan.deployment.clone().map_or(LaunchKind::Together, |deployment| LaunchKind::Deployed {
+                way: deployment.way,
+                settings: deployment.settings,
+                in_force: true,
+            }),
             placement: self.plan.placement.clone(),
         })
     }

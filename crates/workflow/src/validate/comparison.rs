@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use collrules_record::manifest::Manifest;
 use collrules_record::options::{Request, Validating};
-use collrules_record::plan::{Deployment, Schedule};
+use collrules_record::plan::{Deployment, Launched, Schedule};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::validation::{Criteria, FORMAT, Round};
 use collrules_record::{Cell, Plan, Seconds, Survey, Validation};
@@ -142,7 +142,8 @@ impl Bench<'_> {
     }
 
     fn plan(&self, subject: &Subject) -> Plan {
-        let deployment = Deployment { way: self.options.deploy, settings: subject.settings(), first_pair: 0 };
+        let (way, settings) = (self.options.deploy, subject.settings());
+        let deployment = Deployment { way, settings, first_pair: 0, launched: Launched::Pairs };
         let limit = self.spending.launch.filter(|launch| launch.0 > 0.0).map(|launch| Seconds(LIMIT * launch.0));
         let schedule = Schedule { budget: self.spending.launch, limit, ..self.schedule };
         let place = (self.options.system.layout, self.survey);

@@ -13,11 +13,12 @@ mod kept;
 mod repair;
 mod subject;
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use collrules_record::options::{PAIRS, System, Timing, Tuning, Validating};
-use collrules_record::plan::{DeployWay, Schedule};
+use collrules_record::plan::{DeployWay, Deployment, Schedule};
 use collrules_record::rundir::RunDir;
 use collrules_record::validation::Criteria;
 use collrules_record::{Seconds, Validation};
@@ -44,6 +45,44 @@ pub struct Validated {
     pub home: RunDir,
     /// The release that was asked.
     pub release: Release,
+}
+
+/// A rules file, or the tuning of a run, as its users put it in force here.
+pub(crate) struct InForce {
+    /// As the user named it.
+    pub(crate) shown: String,
+    /// The settings.
+    pub(crate) settings: BTreeMap<String, String>,
+    /// The rules file of coll/tuned, if there is one.
+    pub(crate) rules: Option<PathBuf>,
+    /// That of coll/han.
+    pub(crate) han: Option<PathBuf>,
+}
+
+/// Reads a rules file, or that of a run, for launches that have it in force after others that do not.
+pub(crate) fn in_force(path: &Path, started: &Started, session: &mut Session<'_>) -> Result<InForce, WorkflowError> {
+    let subject = Subject::read(open(path)?, started, session)?;
+    if subject.is_empty() {
+        return Err(WorkflowError::Usage(format!(
+            "{} leaves everything to the builtin: nothing would change under it",
+            subject.shown
+        )));
+    }
+    let tuning = subject.tuning();
+    if started.survey.preset.get(Deployment::FILE).is_some_and(|preset| Some(preset) == tuning.rules.as_ref()) {
+        return Err(WorkflowError::Usage(format!(
+            "{} is in force already, so that there is nothing to compare it with: switch it off first (unset \
+             OMPI_MCA_{}, or take it out of Open MPI's configuration file)",
+            subject.shown,
+            Deployment::FILE,
+        )));
+    }
+    Ok(InForce {
+        settings: tuning.by_name(),
+        rules: tuning.rules.map(PathBuf::from),
+        han: tuning.han.map(PathBuf::from),
+        shown: subject.shown,
+    })
 }
 
 /// How the run of a rules file was measured, if we measured it: the default of a validation.

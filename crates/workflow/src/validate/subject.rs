@@ -122,6 +122,13 @@ impl Subject {
         started: &Started,
         session: &mut Session<'_>,
     ) -> Result<Self, WorkflowError> {
+        let mut subject = Self::read(opened, started, session)?;
+        subject.choose(options, started.survey.slots())?;
+        Ok(subject)
+    }
+
+    /// What this system makes of a file; no cells yet.
+    pub(super) fn read(opened: Opened, started: &Started, session: &mut Session<'_>) -> Result<Self, WorkflowError> {
         let Opened { file, shown, text, mut origin } = opened;
         let behaviour = Behaviour::of(started.survey.version).map_err(RunnerError::from)?;
         let table = verify::in_force(Path::new(&shown), &text, &behaviour)?.to_table();
@@ -134,9 +141,7 @@ impl Subject {
             origin = Origin::Foreign;
         }
         whole(&origin, &behaviour)?;
-        let mut subject = Self::from(file, shown, table, origin, started);
-        subject.choose(options, started.survey.slots())?;
-        Ok(subject)
+        Ok(Self::from(file, shown, table, origin, started))
     }
 
     /// The rules of a run that was just tuned.

@@ -1,9 +1,16 @@
 //! Whether Open MPI keeps performance guidelines: mock-ups measured beside the builtin, and judged.
+//!
+//! | module | job |
+//! |---|---|
+//! | here | the workflow, and judging again |
+//! | `under_rules` | the same check in launches with a rules file in force |
+
+mod under_rules;
 
 use std::path::Path;
 
 use collrules_record::findings::Criteria;
-use collrules_record::guidelines::{Change, Changed, Checked, FORMAT, LeftOutCell};
+use collrules_record::guidelines::{Change, Changed, Checked, FORMAT, LeftOutCell, UnderRules};
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Manifest, Placement};
@@ -13,7 +20,7 @@ use collrules_tuner::guidelines::{self, Terms};
 
 use crate::TOOL;
 use crate::analyze::Source;
-use crate::campaign::{Begin, measure};
+use crate::campaign::{Begin, prepare};
 use crate::error::WorkflowError;
 use crate::session::Session;
 
@@ -38,7 +45,20 @@ pub fn run(begin: &Begin, judging: Judging, session: &mut Session<'_>) -> Result
             "{shown} is no check of guidelines; `collrules tune --resume {shown}` resumes it"
         )));
     }
-    let measured = measure(begin, session).map_err(as_check)?;
+    let mut measured = prepare(begin, session)?;
+    let rules = measured.tuning.grid.mockups.as_ref().and_then(|mockups| mockups.rules.clone());
+    // Before anything is measured: what is wrong with a file is not found out after the first half.
+    let in_force = match rules.map(|rules| under_rules::prepared(&rules, &measured, session)).transpose() {
+        Ok(in_force) => in_force,
+        Err(error) => {
+            measured.give_up()?;
+            return Err(error);
+        }
+    };
+    measured.grid(session).map_err(as_check)?;
+    if let Some(in_force) = in_force {
+        under_rules::measure(in_force, &mut measured, session).map_err(as_check)?;
+    }
     let directory = measured.run().path().to_owned();
     // What was measured may be measured into again from here on.
     drop(measured);
@@ -89,7 +109,17 @@ fn judge(source: &Source, judging: Judging) -> Result<Checked, WorkflowError> {
         placement: manifest.map_or(&nowhere, |manifest| &manifest.plan.placement),
         source: source.name(),
     };
-    let checked = guidelines::check(&source.observations, &terms).map_err(WorkflowError::analysis(source.name()))?;
+    let failed = WorkflowError::analysis(source.name());
+    let mut checked = guidelines::check(&source.observations, &terms).map_err(&failed)?;
+    if let (Some(observations), Some(run)) = (&source.under_rules, source.run()) {
+        let after = guidelines::check_under_rules(observations, &terms).map_err(&failed)?;
+        let deployment = under_rules::deployment(run)?;
+        checked.under_rules = Some(UnderRules {
+            changes: guidelines::became(&checked, &after),
+            settings: deployment.map(|deployment| deployment.settings).unwrap_or_default(),
+            cells: after.cells,
+        });
+    }
     Ok(manifest.map_or(checked.clone(), |manifest| with_origin(checked, manifest)))
 }
 
@@ -123,8 +153,8 @@ pub fn write(run: &RunDir, checked: &Checked) -> Result<(), WorkflowError> {
     Ok(())
 }
 
-/// What changed since an earlier check, which lies in a directory or a file of its own.
-pub fn changes(earlier: &Path, now: &Checked) -> Result<Vec<Changed>, WorkflowError> {
+/// An earlier check, which lies in a directory or a file of its own.
+pub fn earlier(earlier: &Path) -> Result<Checked, WorkflowError> {
     let directory = if earlier.is_dir() { earlier } else { earlier.parent().unwrap_or(Path::new(".")) };
     let name = if earlier.is_dir() {
         rundir::GUIDELINES.to_owned()
@@ -132,14 +162,20 @@ pub fn changes(earlier: &Path, now: &Checked) -> Result<Vec<Changed>, WorkflowEr
         earlier.file_name().unwrap_or_default().to_string_lossy().into_owned()
     };
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-    let before: Checked = RunDir::derived(directory)?.read_json(&name, FORMAT)?;
-    Ok(guidelines::changes(&before, now))
+    Ok(RunDir::derived(directory)?.read_json(&name, FORMAT)?)
 }
 
-/// Whether a check fails: by what is new or worse, where there is an earlier one, else by any violation.
+/// What changed since an earlier check.
+pub fn changes(before: &Checked, now: &Checked) -> Vec<Changed> {
+    guidelines::changes(before, now)
+}
+
+/// Whether a check fails: by what is new or worse, where there is an earlier one, else by any violation; under the rules
+/// file, where there is one.
 pub fn fails(checked: &Checked, changes: Option<&[Changed]>) -> bool {
     match changes {
         Some(changes) => changes.iter().any(|changed| matches!(changed.how, Change::New | Change::Worse)),
-        None => !checked.violations().is_empty(),
+        // What users get is what there is under their rules file.
+        None => !checked.under_file().as_ref().unwrap_or(checked).violations().is_empty(),
     }
 }
