@@ -116,16 +116,17 @@ pub(crate) struct Tune {
     #[command(flatten)]
     pub(crate) tuning: Tuning,
     /// Directory for the run, which must not hold one yet [default: collrules-run-DATE-TIME]
-    #[arg(long, value_name = "DIR")]
+    // Without a heading: that of what was flattened before would go on.
+    #[arg(long, value_name = "DIR", help_heading = None)]
     pub(crate) out: Option<PathBuf>,
     /// Say what would be measured and how long it will take, and stop
-    #[arg(long)]
+    #[arg(long, help_heading = None)]
     pub(crate) dry_run: bool,
     /// With plan or --dry-run, list every point
-    #[arg(long, short)]
+    #[arg(long, short, help_heading = None)]
     pub(crate) verbose: bool,
     /// Print neither progress nor remarks nor results; failures are still reported on standard error
-    #[arg(long, short, conflicts_with_all = ["verbose", "json", "dry_run"])]
+    #[arg(long, short, help_heading = None, conflicts_with_all = ["verbose", "json", "dry_run"])]
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) session: Session,
@@ -145,10 +146,6 @@ pub(crate) struct Analyze {
     pub(crate) release: Option<Release>,
     #[command(flatten)]
     pub(crate) plausible: Plausible,
-    #[command(flatten)]
-    pub(crate) criteria: Criteria,
-    #[command(flatten)]
-    pub(crate) policy: Policy,
     /// Decide on these launches only, and compare what the choices are worth on --test-launches with what simple methods
     /// reach; nothing is written
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "test_launches", conflicts_with = "out")]
@@ -162,6 +159,10 @@ pub(crate) struct Analyze {
     /// Print nothing on standard output
     #[arg(long, short, action = ArgAction::SetTrue)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) criteria: Criteria,
+    #[command(flatten)]
+    pub(crate) policy: Policy,
 }
 
 #[derive(Debug, clap::Args)]

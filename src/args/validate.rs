@@ -17,12 +17,12 @@ pub(crate) struct Validate {
     #[command(flatten)]
     pub(crate) validating: Validating,
     /// Directory for samples and results [default: the run; for other files collrules-validation-DATE-TIME]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = None)]
     pub(crate) out: Option<PathBuf>,
     /// Report what happens as JSON, one event per line on standard output
-    #[arg(long)]
+    #[arg(long, help_heading = None)]
     pub(crate) json: bool,
     /// Give up after so many launches that failed for no known reason
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, help_heading = None)]
     pub(crate) failures: u32,
 }

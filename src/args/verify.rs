@@ -7,6 +7,6 @@ pub(crate) struct Verify {
     #[command(flatten)]
     pub(crate) verifying: Verifying,
     /// Say it in JSON
-    #[arg(long)]
+    #[arg(long, help_heading = None)]
     pub(crate) json: bool,
 }

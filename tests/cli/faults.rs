@@ -197,6 +197,8 @@ fn when_the_controller_dies_the_job_ends_and_the_run_is_gone_on_with() {
         run.await_samples(100);
         let jobs = run.descendants();
         assert!(jobs.len() >= 3, "{jobs:?}");
+        // One that is stopped hears nothing, and goes all the same.
+        kill(run.rank().expect("there is a job"), "STOP");
         kill(run.pid(), "KILL");
         run.wait();
         wait_for("the end of the job", || !jobs.iter().any(|process| process.is_alive()));

@@ -185,7 +185,14 @@ const LOOK: Duration = Duration::from_secs(1);
 ///
 /// On the host of the launcher itself, the same when the controller that started the launcher is gone: a launcher of 5.0
 /// that has a stopped rank does not hand the end of the pipe on.
+///
+/// A rank that somebody stopped looks for nothing. The kernel wakes it when its parent ends, or when the thread of it that
+/// started the rank does, for which reason this is no signal that ends a rank by itself.
 fn leave_with_launcher() {
+    #[cfg(target_os = "linux")]
+    if let Err(why) = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGCONT) {
+        let _ = writeln!(io::stderr(), "collrules-worker: a rank that is stopped will outlive its launcher: {why}");
+    }
     let launcher = parent_id();
     let named = std::env::var(CONTROLLER).ok().and_then(|pid| pid.parse().ok());
     let controller: Option<u32> = named.filter(|pid| parent_of(launcher) == Some(*pid));
