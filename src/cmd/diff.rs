@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Diff) -> Result<Exit, Failure> {
         say(&format!("not compared for releases that do not accept both files: {}", explain::label(&left_out)));
     }
     let text = if args.json {
-        serde_json::to_string_pretty(&groups.iter().map(in_json).collect::<Vec<_>>())? + "\n"
+        source::pretty(&groups.iter().map(in_json).collect::<Vec<_>>())?
     } else {
         groups.iter().map(|group| block(args, group)).collect::<Vec<_>>().join("\n")
     };

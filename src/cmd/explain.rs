@@ -6,14 +6,14 @@ use collrules_report::terminal::aligned;
 use collrules_rules::explain::{self, Answer, Decided, Group, MessageSizes, Served};
 use collrules_rules::han::is_han;
 use collrules_rules::lines::{Excerpt, Lines};
-use collrules_rules::{Behaviour, Bytes, Call, Distribution, load};
+use collrules_rules::{Bytes, Call, Distribution, load};
 use serde_json::json;
 
 use super::han;
-use super::source::{self, shown};
+use super::source::{self, contents_json, named, pretty, shown};
 use crate::args::Explain;
 use crate::failure::Failure;
-use crate::screen::{self, Ink, paint, wrapped};
+use crate::screen::{self, Ink, paint};
 
 pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
     let bytes = source::read(&args.file)?;
@@ -85,10 +85,6 @@ fn wanted(answer: Answer<Vec<Decided>>, args: &Explain) -> Answer<Vec<Decided>> 
     Answer::Accepted(ranges)
 }
 
-fn pretty(value: &serde_json::Value) -> Result<String, Failure> {
-    Ok(serde_json::to_string_pretty(value)? + "\n")
-}
-
 fn title(file: &Path, call: &Call) -> String {
     let size = if call.collective.has_sizes() { format!(" of {}", call.message) } else { String::new() };
     let mut more = String::new();
@@ -120,12 +116,6 @@ fn block(file: &Path, group: &Group<Answer<Served>>) -> String {
     format!("{}:\n{}", paint(Ink::Heading, &group.label()), named(&lines))
 }
 
-/// Lines of text, each behind its name.
-fn named(lines: &[(&'static str, String)]) -> String {
-    let wrapped = lines.iter().flat_map(|(name, text)| wrapped(text, &format!("  {name:<11} "), &" ".repeat(14)));
-    wrapped.map(|line| line + "\n").collect()
-}
-
 fn served_lines(file: &Path, served: &Served, han: bool) -> Vec<(&'static str, String)> {
     let mut lines = vec![("looks up", format!("{} ({} bytes)", Bytes(served.lookup_bytes), served.lookup_bytes))];
     lines.extend(served.place.iter().map(|place| ("decided by", at(file, place))));
@@ -152,15 +142,6 @@ fn not_in_force<T>(file: &Path, answer: &Answer<T>) -> Vec<(&'static str, String
         ],
         Answer::Crashes { at: place, why } => vec![("crashes", format!("{}: {why}", at(file, place)))],
         Answer::Accepted(_) => Vec::new(),
-    }
-}
-
-fn contents_json(group: &Group<Answer<Vec<Decided>>>) -> serde_json::Value {
-    let releases: Vec<_> = group.versions.iter().map(Behaviour::name).collect();
-    match &group.answer {
-        Answer::Accepted(rows) => json!({ "releases": releases, "file": "accepted", "rules": rows }),
-        Answer::Rejected { at, why } => json!({ "releases": releases, "file": "rejected", "at": at, "why": why }),
-        Answer::Crashes { at, why } => json!({ "releases": releases, "file": "crashes", "at": at, "why": why }),
     }
 }
 

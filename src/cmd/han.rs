@@ -9,11 +9,11 @@ use collrules_rules::lines::Lines;
 use collrules_rules::{Behaviour, Bytes, Collective, Ranks};
 use serde_json::json;
 
-use super::source::{self, shown};
+use super::source::{self, contents_json, named, pretty, shown};
 use crate::args::{Diff, Explain};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::screen::{self, Ink, paint, wrapped};
+use crate::screen::{self, Ink, paint};
 
 /// Refuses a file that is for HAN where one for coll/tuned is wanted.
 pub(super) fn refuse(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
@@ -53,26 +53,13 @@ pub(super) fn explain(args: &Explain, bytes: &[u8]) -> Result<(), Failure> {
             let answer = |load: &Load| wanted(han::contents(load, &lines), args);
             let groups = explain::group(answers.map(|(version, load)| (version, answer(&load))));
             if args.json {
-                let all = groups.iter().map(|group| {
-                    let releases: Vec<_> = group.versions.iter().map(Behaviour::name).collect();
-                    match &group.answer {
-                        Answer::Accepted(rules) => json!({ "releases": releases, "file": "accepted", "rules": rules }),
-                        Answer::Rejected { at, why } | Answer::Crashes { at, why } => {
-                            json!({ "releases": releases, "file": "rejected", "at": at, "why": why })
-                        }
-                    }
-                });
-                pretty(&json!({ "file": args.file, "answers": all.collect::<Vec<_>>() }))?
+                pretty(&json!({ "file": args.file, "answers": groups.iter().map(contents_json).collect::<Vec<_>>() }))?
             } else {
                 groups.iter().map(|group| contents(&file, group)).collect::<Vec<_>>().join("\n")
             }
         }
     };
     screen::print(&text)
-}
-
-fn pretty(value: &serde_json::Value) -> Result<String, Failure> {
-    Ok(serde_json::to_string_pretty(value)? + "\n")
 }
 
 /// The call that is asked about; none where it leaves something open.
@@ -89,11 +76,6 @@ fn wanted(answer: Answer<Vec<Decided>>, args: &Explain) -> Answer<Vec<Decided>> 
         args.op.is_none_or(|op| op == range.collective) && args.np.is_none_or(|ranks| holds(ranks.0.into()))
     });
     Answer::Accepted(ranges)
-}
-
-fn named(lines: &[(&'static str, String)]) -> String {
-    let wrapped = lines.iter().flat_map(|(name, text)| wrapped(text, &format!("  {name:<11} "), &" ".repeat(14)));
-    wrapped.map(|line| line + "\n").collect()
 }
 
 fn served(file: &str, collective: Collective, group: &Group<Answer<Served>>) -> String {

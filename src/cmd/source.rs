@@ -3,10 +3,14 @@
 use std::path::Path;
 
 use collrules_rules::Behaviour;
+use collrules_rules::explain::{Answer, Group};
 use collrules_rules::lines::plain;
 use collrules_workflow::verify;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::screen::wrapped;
 
 /// Stands for standard input.
 const STDIN: &str = "-";
@@ -35,4 +39,25 @@ pub(super) fn shown(path: &Path) -> String {
 /// The versions that were asked for, or one for each way of reading files.
 pub(super) fn versions(asked: &[Behaviour]) -> Vec<Behaviour> {
     if asked.is_empty() { Behaviour::distinct() } else { asked.to_vec() }
+}
+
+/// An answer for programs.
+pub(super) fn pretty(value: &impl Serialize) -> Result<String, Failure> {
+    Ok(serde_json::to_string_pretty(value)? + "\n")
+}
+
+/// Lines of text, each behind its name.
+pub(super) fn named(lines: &[(&'static str, String)]) -> String {
+    let wrapped = lines.iter().flat_map(|(name, text)| wrapped(text, &format!("  {name:<11} "), &" ".repeat(14)));
+    wrapped.map(|line| line + "\n").collect()
+}
+
+/// What a file holds, or why it is not in force, for programs.
+pub(super) fn contents_json<T: Serialize>(group: &Group<Answer<T>>) -> Value {
+    let releases: Vec<_> = group.versions.iter().map(Behaviour::name).collect();
+    match &group.answer {
+        Answer::Accepted(rows) => json!({ "releases": releases, "file": "accepted", "rules": rows }),
+        Answer::Rejected { at, why } => json!({ "releases": releases, "file": "rejected", "at": at, "why": why }),
+        Answer::Crashes { at, why } => json!({ "releases": releases, "file": "crashes", "at": at, "why": why }),
+    }
 }

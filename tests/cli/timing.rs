@@ -36,7 +36,7 @@ fn the_harness_says_what_it_adds_and_that_is_little() {
     alone_under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
-        let lines = tune(mpi, &out, "--ops bcast --np 2 --sizes 1 --budget 8s --launches 2", None);
+        let lines = tune(mpi, &out, "--ops bcast --np 2 --sizes 1 --budget 5s --launches 2", None);
         assert_eq!((harness(&lines).len(), ends(&lines).len()), (2, 2), "{lines:?}");
         for found in harness(&lines) {
             assert!(found.turn.0 > 0.0 && found.turn.0 < 1e-6, "{found:?}");
@@ -100,7 +100,7 @@ fn memory_is_bounded_whatever_the_number_of_candidates() {
         let segments: Vec<String> = (1..=24).map(|step| (64 * step).to_string()).collect();
         let segments = segments.join(",");
         let arguments = format!(
-            "--ops bcast,scatter,barrier --np 3,4 --sizes 2K,4K --budget 30s --no-validate --launches 1 --segments {segments}"
+            "--ops bcast,scatter,barrier --np 3,4 --sizes 2K,4K --budget 15s --no-validate --launches 1 --segments {segments}"
         );
         let lines = tune(mpi, &out, &arguments, None);
         let (start, end) = (harness(&lines)[0], ends(&lines)[0]);
