@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use collrules_record::pattern::Shape;
 use collrules_record::study::{Outcome, Study};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell};
@@ -209,8 +210,11 @@ fn crossovers_of_reference_algorithms_are_those_on_paper() {
     let out = scratch.path().join("study");
     study(&example("building-blocks.toml"), "--simulate --simulated-slots 8", &out).exits(0);
     let study = found(&out);
-    let fit = study.machines[0];
-    for (found, expected) in [(fit.latency, 10e-6), (fit.per_byte, 1e-9), (fit.per_reduced_byte.unwrap(), 0.25e-9)] {
+    let regimes = |shape| &study.patterns.iter().find(|fit| fit.shape == shape).unwrap().regimes;
+    let ([message], [operation]) = (&regimes(Shape::PingPong)[..], &regimes(Shape::ReduceLocal)[..]) else {
+        panic!("{:?}", study.patterns);
+    };
+    for (found, expected) in [(message.start, 10e-6), (message.per_byte, 1e-9), (operation.per_byte, 0.25e-9)] {
         assert!((found.point / expected - 1.0).abs() < 0.02, "{found:?}");
     }
     let [short, long] = ["chan:short", "chan:long"].map(|name| name.parse::<Candidate>().unwrap());

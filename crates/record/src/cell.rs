@@ -45,12 +45,16 @@ impl Cell {
     /// How the whole vector is divided. What does not divide evenly goes to the first ranks.
     fn blocks(self) -> Blocks {
         let elements = self.bytes.0 / type_size(self.collective);
-        match self.collective {
-            Collective::Allgather | Collective::Gather | Collective::ReduceScatterBlock | Collective::Scatter => {
-                Blocks::equal(elements, self.ranks.0)
-            }
-            _ => Blocks::share(elements, self.ranks.0),
+        match self.collective.counts_blocks() {
+            true => Blocks::equal(elements, self.ranks.0),
+            false => Blocks::share(elements, self.ranks.0),
         }
+    }
+
+    /// The bytes of the whole vector, which Chan et al. count.
+    pub fn vector(self) -> Bytes {
+        let blocks = if self.collective.counts_blocks() { self.ranks.0 } else { 1 };
+        Bytes(self.bytes.0.saturating_mul(blocks.into()))
     }
 
     /// What Open MPI's rule lookup sees of the measured call.

@@ -7,6 +7,7 @@
 //! | [`candidate_name`] | what people and files call a candidate |
 //! | [`comparison`] | what changed from one run to a later one |
 //! | [`pattern`] | messages and operations that are timed to know the machine |
+//! | [`pattern_fit`] | what patterns take, as lines with bends |
 //! | [`mockup`] | the name of other calls that do what a collective does |
 //! | [`model`] | what probes say about a machine: parameters of messages, nodes and pairs |
 //! | [`component`] | the name of a component of Open MPI's coll framework |
@@ -50,6 +51,7 @@ pub mod mockup;
 pub mod model;
 pub mod options;
 pub mod pattern;
+pub mod pattern_fit;
 pub mod placement;
 pub mod plan;
 pub mod policy;

@@ -9,6 +9,7 @@ use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::estimate::Estimate;
 use crate::format::FormatVersion;
+use crate::pattern_fit::PatternFit;
 use crate::units::{Bytes, Ranks};
 
 /// The version of `study.json` that this version writes.
@@ -35,9 +36,9 @@ pub struct Study {
     pub growths: Vec<Growth>,
     /// How times grow with the message; empty with fewer than four message sizes.
     pub lines: Vec<LineFit>,
-    /// What messages and operations cost, by the reference algorithms' times; empty without them. Since format 1.1.
+    /// What messages and operations take, by patterns; empty where none were timed. Since format 1.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub machines: Vec<MachineFit>,
+    pub patterns: Vec<PatternFit>,
     /// Where one of two candidates gives way to the other, where a reference algorithm is among those compared. Since
     /// format 1.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -133,23 +134,6 @@ pub struct LineFit {
     /// Seconds.
     pub per_byte: Estimate,
     /// The root of the mean square of `ln(time / line)`: 0.1 where the line misses by about a tenth.
-    pub misfit: f64,
-}
-
-/// What messages and operations cost on communicators of one size: fitted to all times of the reference algorithms there,
-/// whose numbers of messages, bytes moved and bytes reduced one after the other are known; in each launch, with errors taken
-/// relative to the time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MachineFit {
-    /// The communicator size.
-    pub ranks: Ranks,
-    /// Seconds to start a message (alpha).
-    pub latency: Estimate,
-    /// Seconds to move a byte (beta).
-    pub per_byte: Estimate,
-    /// Seconds to reduce a byte (gamma); missing where nothing was reduced.
-    pub per_reduced_byte: Option<Estimate>,
-    /// The root of the mean square of `ln(time / model)`: 0.1 where the model misses by about a tenth.
     pub misfit: f64,
 }
 

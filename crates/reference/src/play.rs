@@ -16,6 +16,24 @@ pub struct Machine {
     pub operation: f64,
 }
 
+/// What messages and operations take, whatever it depends on.
+pub trait Costs {
+    /// The time of a message of so many elements, from when both sides are there.
+    fn message(&self, elements: u64) -> f64;
+    /// The time of the operation on so many elements.
+    fn operation(&self, elements: u64) -> f64;
+}
+
+impl Costs for Machine {
+    fn message(&self, elements: u64) -> f64 {
+        self.latency + self.transfer * elements as f64
+    }
+
+    fn operation(&self, elements: u64) -> f64 {
+        self.operation * elements as f64
+    }
+}
+
 /// What happened: data moved, or was reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
@@ -62,7 +80,7 @@ struct Actor<I> {
 /// Plays a script and returns when each rank was through, all having begun at 0. Nobody gets rid of a message before its
 /// receiver waits for it, so that a script that comes to its end here does not rely on buffers. `tell` learns of
 /// everything that happens, in an order in which it can happen.
-pub fn play(script: &Script, machine: Machine, tell: &mut dyn FnMut(Happening)) -> Result<Vec<f64>, Stuck> {
+pub fn play(script: &Script, costs: impl Costs, tell: &mut dyn FnMut(Happening)) -> Result<Vec<f64>, Stuck> {
     let sizes = script.blocks();
     let mut actors: Vec<_> = (0..sizes.ranks())
         .map(|rank| Actor { steps: script.steps(rank), clock: 0.0, done: 0.0, send: None, receive: None })
@@ -75,7 +93,7 @@ pub fn play(script: &Script, machine: Machine, tell: &mut dyn FnMut(Happening)) 
             actor.clock = actor.done;
             match actor.steps.next() {
                 Some(Step::Reduce { blocks }) => {
-                    actor.done += machine.operation * sizes.len(blocks) as f64;
+                    actor.done += costs.operation(sizes.len(blocks));
                     tell(Happening::Reduced { rank, blocks });
                 }
                 Some(step) => (actor.send, actor.receive) = (step.sent(), step.received()),
@@ -93,7 +111,7 @@ pub fn play(script: &Script, machine: Machine, tell: &mut dyn FnMut(Happening)) 
                 continue;
             }
             let start = sender.clock.max(receiver.clock);
-            let end = start + machine.latency + machine.transfer * sizes.len(blocks) as f64;
+            let end = start + costs.message(sizes.len(blocks));
             tell(Happening::Message { from, to, blocks, expected, into });
             actors[from as usize].send = None;
             actors[to as usize].receive = None;

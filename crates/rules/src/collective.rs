@@ -93,6 +93,11 @@ impl Collective {
         self != Self::Barrier
     }
 
+    /// Whether callers pass the block of one rank rather than the whole vector, with the same count for each.
+    pub fn counts_blocks(self) -> bool {
+        matches!(self, Self::Allgather | Self::Gather | Self::ReduceScatterBlock | Self::Scatter)
+    }
+
     /// Whether calls carry an operation, such as a sum, and with it a datatype that the operation is for.
     pub fn reduces(self) -> bool {
         matches!(

@@ -26,6 +26,7 @@
 //! | `analysis` | all of it in order |
 //! | [`mod@guidelines`] | whether mock-ups beat the builtin, and what would cure it |
 //! | [`study()`] | chosen algorithms compared on a grid |
+//! | `patterns` | what messages and the operation take, by patterns |
 //! | `components` | rules where another component than `coll/tuned` serves the calls |
 //! | [`mod@compare`] | two runs: what changed, and what the earlier rules are worth now |
 //! | `beyond` | what no rule can give: reference algorithms that are faster than all of `coll/tuned` |
@@ -51,6 +52,7 @@ mod launch_variance;
 mod launches;
 mod neighbours;
 mod observations;
+mod patterns;
 pub mod refine;
 mod remarks;
 pub mod repair;
@@ -69,5 +71,6 @@ pub use compare::compare;
 pub use components::analyze_among;
 pub use error::TunerError;
 pub use observations::Observations;
+pub use patterns::fit_patterns;
 pub use replay::{Replay, Score as ReplayScore, Total as ReplayTotal, replay};
 pub use study::study;

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use collrules_record::estimate::median;
 use collrules_record::findings::Criteria;
+use collrules_record::pattern_fit::PatternFit;
 use collrules_record::study::{FORMAT, Growth, LineFit, Outcome, Overall, Study, StudyCell, StudyPoint};
 use collrules_record::{Candidate, Cell, Estimate, Plan};
 use collrules_rules::{Collective, Release};
@@ -21,7 +22,7 @@ use crate::error::TunerError;
 use crate::evidence::{Evidence, LEAST_VISITS, weigh};
 use crate::launches::widen;
 use crate::observations::Observations;
-use crate::statistics::{adjust, signed_rank, student_interval};
+use crate::statistics::{adjust, over_launches, signed_rank};
 
 /// Communicator sizes that a growth, and message sizes less one that a line, is fitted to at least.
 const LEAST_SIZES: usize = 3;
@@ -37,8 +38,10 @@ struct Known {
 }
 
 /// Compares what a plan measured, as far as it is wanted. Candidates that the plan lets another one stand for get its times.
+/// Bounds and predictions rest on what patterns took.
 pub fn study(
     observations: &Observations,
+    patterns: &[PatternFit],
     plan: &Plan,
     wanted: impl Fn(Cell, Candidate) -> bool,
     release: Release,
@@ -80,11 +83,11 @@ pub fn study(
     let level = criteria.level;
     let pairs: Vec<(Cell, &Known)> =
         ids.iter().zip(&known).flat_map(|(cell, known)| known.iter().map(move |known| (*cell, known))).collect();
-    let machines = machine::machines(&pairs, level);
+    let numbers = machine::Numbers { fits: patterns, placement: &plan.placement };
     for cell in &mut cells {
-        cell.bound = machine::bound(cell.cell, &machines);
+        cell.bound = numbers.bound(cell.cell);
     }
-    let rivalries = rivals::rivalries(&pairs, &machines, level);
+    let rivalries = rivals::rivalries(&pairs, numbers, level);
     Ok(Study {
         format: FORMAT,
         release,
@@ -96,7 +99,7 @@ pub fn study(
         growths: growths(&pairs, level),
         lines: lines(&pairs, level),
         classes: rivals::classes(&pairs, &rivalries, level),
-        machines,
+        patterns: patterns.to_vec(),
         rivalries,
     })
 }
@@ -169,13 +172,6 @@ fn point(known: &Known, q_values: &BTreeMap<Candidate, f64>, criteria: Criteria)
         _ => Outcome::Alike,
     };
     Some(StudyPoint { candidate: *candidate, measured_as: *measured_as, time, gain: evidence.gain, q_value, outcome })
-}
-
-/// The mean of a value per launch, with its Student interval.
-fn over_launches(values: &[f64], level: f64) -> Option<Estimate> {
-    let (mean, reach) = student_interval(values, level)?;
-    let (low, high) = (reach.map(|reach| mean - reach), reach.map(|reach| mean + reach));
-    Some(Estimate { point: mean, low, high, level, samples: values.len() })
 }
 
 type Point<'a> = (Cell, &'a Known);
@@ -277,15 +273,5 @@ mod tests {
         let (a, b) = line(points.into_iter()).expect("a line");
         assert!((a - 3.0).abs() < 1e-9 && (b - 2.0).abs() < 1e-9, "{a} {b}");
         assert_eq!(line([(1.0, 2.0, 1.0), (1.0, 3.0, 1.0)].into_iter()), None);
-    }
-
-    /// SciPy: `t.interval(0.95, 3, loc=2.5, scale=sem([1, 2, 3, 4]))` is (0.445739743239121, 4.554260256760879).
-    #[test]
-    fn launches_give_a_student_interval() {
-        let estimate = over_launches(&[1.0, 2.0, 3.0, 4.0], 0.95).expect("values");
-        assert!((estimate.point - 2.5).abs() < 1e-12);
-        assert!((estimate.low.unwrap_or_default() - 0.445_739_743_239_121).abs() < 1e-6, "{estimate:?}");
-        assert_eq!(over_launches(&[1.0], 0.95).map(|one| (one.point, one.low)), Some((1.0, None)));
-        assert_eq!(over_launches(&[], 0.95), None);
     }
 }

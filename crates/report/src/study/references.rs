@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use collrules_record::pattern::Shape;
+use collrules_record::pattern_fit::Regime;
 use collrules_record::study::{ClassVerdict, Rivalry, Study, StudyCell};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Estimate};
@@ -24,18 +26,8 @@ pub(super) fn markdown(study: &Study, about: &About<'_>) -> String {
     text
 }
 
-/// The elements that Chan et al. count: those of the whole vector.
-fn whole(cell: Cell) -> Bytes {
-    match cell.collective {
-        Collective::Allgather | Collective::Gather | Collective::ReduceScatterBlock | Collective::Scatter => {
-            Bytes(cell.bytes.0.saturating_mul(cell.ranks.0.into()))
-        }
-        _ => cell.bytes,
-    }
-}
-
 fn vector(collective: Collective, ranks: Ranks, bytes: Bytes) -> Bytes {
-    whole(Cell { collective, ranks, bytes })
+    Cell { collective, ranks, bytes }.vector()
 }
 
 fn classes(text: &mut String, study: &Study, about: &About<'_>) {
@@ -78,7 +70,7 @@ fn answer(claim: &[Candidate], best: &[Candidate]) -> &'static str {
 fn crossovers(text: &mut String, study: &Study) {
     let what = "Where the faster of two changes, in bytes of the message, with the sizes between which it may lie. Only sizes at \
                 which the two are told apart count: the interval that launches give for the ratio of their times excludes 1. \
-                The model is the line of the next section, played step by step.";
+                The model is the lines of the next section, played step by step.";
     let _ = write!(text, "## Crossovers\n\n{}\n\n", folded(what));
     let _ = writeln!(text, "| collective | ranks | between | at | by the model |");
     let _ = writeln!(text, "|---|---:|---|---|---|");
@@ -98,8 +90,10 @@ fn crossovers(text: &mut String, study: &Study) {
             }
         };
         let predicted = match (one, other, predicted) {
-            (Candidate::Reference(_), Candidate::Reference(_), Some(bytes)) => bytes.to_string(),
-            (Candidate::Reference(_), Candidate::Reference(_), None) => "never".to_owned(),
+            (_, _, Some(bytes)) => bytes.to_string(),
+            (Candidate::Reference(_), Candidate::Reference(_), None) if !study.patterns.is_empty() => {
+                "never".to_owned()
+            }
             _ => "-".to_owned(),
         };
         let _ = writeln!(text, "| {collective} | {ranks} | {} and {} | {at} | {predicted} |", name(*one), name(*other));
@@ -109,26 +103,13 @@ fn crossovers(text: &mut String, study: &Study) {
 
 fn bounds(text: &mut String, study: &Study) {
     let _ = write!(text, "## Against the bound\n\n");
-    if study.machines.is_empty() {
-        let why = "Bounds are left out: there are too few times of reference algorithms to fit what a message costs.";
-        let _ = write!(text, "{why}\n\n");
+    if study.patterns.is_empty() {
+        let why = "Bounds are left out, and what a model predicts: the run has no times of patterns, by which is found what a \
+                   message takes. Measure it again with --patterns, or with --reference.";
+        let _ = write!(text, "{}\n\n", folded(why));
         return;
     }
-    for fit in &study.machines {
-        let reduced = fit.per_reduced_byte.map_or(String::new(), |gamma| {
-            format!(", and {} to reduce a KiB", time(gamma.map(|seconds| 1024.0 * seconds)))
-        });
-        let sentence = format!(
-            "On {} ranks a message takes {} and {} for each KiB{reduced}. This is fitted to all times of the reference \
-             algorithms there, whose messages one after the other are known; the model misses them by a factor of {:.2} in \
-             the root mean square.",
-            fit.ranks,
-            time(fit.latency),
-            time(fit.per_byte.map(|seconds| 1024.0 * seconds)),
-            fit.misfit.exp(),
-        );
-        let _ = write!(text, "{}\n\n", folded(&sentence));
-    }
+    machine(text, study);
     let what = "The bound is that of Chan et al. with these numbers: a rank sends one message and receives one at a time. Each \
                 entry is a time over the bound. Below 1 the assumption does not hold there: several messages were on their way \
                 at once, or messages of that size cost less than the line says.";
@@ -147,10 +128,43 @@ fn bounds(text: &mut String, study: &Study) {
             let Some(bound) = cell.bound else { continue };
             let over: Vec<String> = candidates.iter().map(|candidate| over(cell, *candidate, bound)).collect();
             let micros = interval(bound.map(|seconds| 1e6 * seconds), 1);
-            let _ = writeln!(text, "| {} | {} | {micros} | {} |", whole(cell.cell), cell.cell.bytes, over.join(" | "));
+            let _ =
+                writeln!(text, "| {} | {} | {micros} | {} |", cell.cell.vector(), cell.cell.bytes, over.join(" | "));
         }
         text.push('\n');
     }
+}
+
+/// What messages and the operation take.
+fn machine(text: &mut String, study: &Study) {
+    let what = "What a message and the operation of reductions take, by patterns that were timed in the same launches: half of a \
+                round trip between two ranks, and the operation on all ranks at once. Each launch has a line of its own, and \
+                their mean and interval are shown. Where one line misses, there are several, each for a range of sizes: there \
+                the library changes its protocol, or the data leaves a cache. Bounds and predictions take the lines between \
+                nodes for communicators on several nodes and those inside a node for others, and of them the one for the size \
+                of their messages.";
+    let _ = write!(text, "{}\n\n", folded(what));
+    let _ = writeln!(text, "| pattern | ranks | where | sizes | to begin | each KiB | missed by |");
+    let _ = writeln!(text, "|---|---|---|---|---:|---:|---:|");
+    for fit in &study.patterns {
+        let place = match (fit.shape, fit.inside) {
+            (Shape::ReduceLocal, _) => "on each",
+            (_, true) => "inside a node",
+            (_, false) => "between nodes",
+        };
+        for Regime { first, last, start, per_byte, misfit } in &fit.regimes {
+            let _ = writeln!(
+                text,
+                "| {} | {} | {place} | {first} to {last} | {} | {} | {:.1} % |",
+                fit.shape,
+                fit.cast,
+                time(*start),
+                time(per_byte.map(|seconds| 1024.0 * seconds)),
+                100.0 * misfit,
+            );
+        }
+    }
+    text.push('\n');
 }
 
 fn over(cell: &StudyCell, candidate: Candidate, bound: Estimate) -> String {

@@ -1,5 +1,6 @@
 //! Variances, and how uncertain medians and means are.
 
+use collrules_record::Estimate;
 use collrules_record::estimate::median;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -56,6 +57,13 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
+/// The mean of a value per launch, with its Student interval.
+pub(crate) fn over_launches(values: &[f64], level: f64) -> Option<Estimate> {
+    let (mean, reach) = student_interval(values, level)?;
+    let (low, high) = (reach.map(|reach| mean - reach), reach.map(|reach| mean + reach));
+    Some(Estimate { point: mean, low, high, level, samples: values.len() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,5 +97,15 @@ mod tests {
             assert!((value / reference - 1.0).abs() < 1e-6, "{level}, {degrees}: {value} instead of {reference}");
         }
         assert_eq!(student_quantile(0.95, 0.0), f64::INFINITY);
+    }
+
+    /// SciPy: `t.interval(0.95, 3, loc=2.5, scale=sem([1, 2, 3, 4]))` is (0.445739743239121, 4.554260256760879).
+    #[test]
+    fn launches_give_a_student_interval() {
+        let estimate = over_launches(&[1.0, 2.0, 3.0, 4.0], 0.95).expect("values");
+        assert!((estimate.point - 2.5).abs() < 1e-12);
+        assert!((estimate.low.unwrap_or_default() - 0.445_739_743_239_121).abs() < 1e-6, "{estimate:?}");
+        assert_eq!(over_launches(&[1.0], 0.95).map(|one| (one.point, one.low)), Some((1.0, None)));
+        assert_eq!(over_launches(&[], 0.95), None);
     }
 }

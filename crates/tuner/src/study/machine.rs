@@ -1,206 +1,198 @@
-//! What messages and operations cost, as the reference algorithms' times tell.
-
-use std::collections::BTreeMap;
+//! What the network allows in a cell, and where the model has two algorithms cross, by what patterns take.
 
 use collrules_record::cell::type_size;
-use collrules_record::study::MachineFit;
+use collrules_record::pattern::Shape;
+use collrules_record::pattern_fit::PatternFit;
 use collrules_record::units::Bytes;
-use collrules_record::{Candidate, Cell, Estimate, Ranks};
-use collrules_reference::{Machine, Reference, play};
+use collrules_record::{Candidate, Cell, Estimate, Nodes, Placement, Ranks};
+use collrules_reference::{Costs, Reference, play};
 
-use super::{Point, over_launches};
+/// The largest vector that a crossing is looked for at.
+const MOST_BYTES: u64 = 1 << 40;
 
-/// Times less unknowns that a launch needs at least.
-const LEAST_SPARE: usize = 2;
+/// How many steps it takes from a vector to one of twice the size where a crossing is looked for.
+const STEPS: u32 = 4;
 
-/// Messages, bytes moved and bytes reduced one after the other.
-type Terms = [f64; 3];
+/// The machine's numbers, and which of them hold where.
+#[derive(Clone, Copy)]
+pub(super) struct Numbers<'a> {
+    pub(super) fits: &'a [PatternFit],
+    pub(super) placement: &'a Placement,
+}
 
-/// What is done, and the seconds that it took, by launch.
-type Timed<'a> = (Terms, &'a BTreeMap<u32, f64>);
+/// What a message and the operation take among the ranks of a communicator, for elements of one size.
+#[derive(Clone, Copy)]
+struct Played<'a> {
+    link: &'a PatternFit,
+    operation: Option<&'a PatternFit>,
+    element: f64,
+}
 
-/// A fit for each communicator size that has reference algorithms.
-pub(super) fn machines(points: &[Point<'_>], level: f64) -> Vec<MachineFit> {
-    let mut groups: BTreeMap<Ranks, Vec<Timed<'_>>> = BTreeMap::new();
-    for (cell, known) in points {
-        let Candidate::Reference(reference) = known.measured_as else { continue };
-        if known.candidate == known.measured_as
-            && let Some(terms) = terms(*cell, reference)
-        {
-            groups.entry(cell.ranks).or_default().push((terms, &known.launches));
-        }
+impl Costs for Played<'_> {
+    fn message(&self, elements: u64) -> f64 {
+        self.link.seconds(elements as f64 * self.element)
     }
-    groups.into_iter().filter_map(|(ranks, group)| fit(ranks, &group, level)).collect()
-}
 
-/// What a reference algorithm does one after the other in a cell.
-fn terms(cell: Cell, reference: Reference) -> Option<Terms> {
-    let size = type_size(cell.collective) as f64;
-    let of = |machine| seconds(cell, reference, machine);
-    let nothing = Machine::default();
-    Some([
-        of(Machine { latency: 1.0, ..nothing })?,
-        of(Machine { transfer: size, ..nothing })?,
-        of(Machine { operation: size, ..nothing })?,
-    ])
-}
-
-/// The played time of a reference algorithm, with a machine that counts elements.
-fn seconds(cell: Cell, reference: Reference, machine: Machine) -> Option<f64> {
-    let times = play(&cell.script(reference)?, machine, &mut |_| ()).ok()?;
-    Some(times.into_iter().fold(0.0, f64::max))
-}
-
-fn fit(ranks: Ranks, group: &[Timed<'_>], level: f64) -> Option<MachineFit> {
-    let mut launches: BTreeMap<u32, Vec<(Terms, f64)>> = BTreeMap::new();
-    for (terms, times) in group {
-        for (launch, seconds) in times.iter() {
-            launches.entry(*launch).or_default().push((*terms, *seconds));
-        }
+    fn operation(&self, elements: u64) -> f64 {
+        self.operation.map_or(0.0, |fit| fit.seconds(elements as f64 * self.element))
     }
-    let fits: Vec<Terms> = launches.values().filter_map(|points| solve(points)).collect();
-    // No cost is below 0, though the interval of a small one may reach there.
-    let estimate = |place: usize| {
-        let fits: Vec<f64> = fits.iter().map(|fit| fit[place]).collect();
-        over_launches(&fits, level).map(|cost| cost.map(|cost| cost.max(0.0)))
-    };
-    let (latency, per_byte) = (estimate(0)?, estimate(1)?);
-    let reduces = group.iter().any(|(terms, _)| terms[2] > 0.0);
-    let per_reduced_byte = if reduces { estimate(2) } else { None };
-    let model = [latency.point, per_byte.point, per_reduced_byte.map_or(0.0, |gamma| gamma.point)];
-    let misses: Vec<f64> = launches
-        .values()
-        .flatten()
-        .map(|(terms, seconds)| (seconds / product(*terms, model)).ln().powi(2))
-        .filter(|miss| miss.is_finite())
-        .collect();
-    let misfit = (misses.iter().sum::<f64>() / misses.len().max(1) as f64).sqrt();
-    Some(MachineFit { ranks, latency, per_byte, per_reduced_byte, misfit })
 }
 
-fn product(terms: Terms, model: Terms) -> f64 {
-    terms.iter().zip(model).map(|(term, cost)| term * cost).sum()
-}
+impl Numbers<'_> {
+    /// What a message takes: between hosts where a communicator has ranks on several, else inside a host.
+    fn link(&self, ranks: Ranks) -> Option<&PatternFit> {
+        let inside = !self.placement.nodes.get(&ranks).is_some_and(Nodes::are_several);
+        self.fits.iter().find(|fit| fit.shape == Shape::PingPong && fit.inside == inside)
+    }
 
-/// Least squares of `seconds = terms . costs` with errors relative to the time and no cost below 0: what would be is
-/// taken as 0, and the rest fitted anew.
-fn solve(points: &[(Terms, f64)]) -> Option<Terms> {
-    let mut used: Vec<usize> = (0..3).filter(|place| points.iter().any(|(terms, _)| terms[*place] > 0.0)).collect();
-    loop {
-        if used.is_empty() || points.len() < used.len() + LEAST_SPARE {
-            return None;
+    fn operation(&self) -> Option<&PatternFit> {
+        self.fits.iter().find(|fit| fit.shape == Shape::ReduceLocal)
+    }
+
+    /// The seconds that no algorithm can undercut in a cell; none where there is no such bound, or no numbers for it. The
+    /// line is that on which the messages lie which the bound speaks of, taken as equally long.
+    pub(super) fn bound(&self, cell: Cell) -> Option<Estimate> {
+        let bound = cell.bound()?;
+        let size = type_size(cell.collective) as f64;
+        let (moved, reduced) = (bound.moved * size, bound.reduced * size);
+        let line = self.link(cell.ranks)?.regime(moved / bound.messages.max(1.0))?;
+        let part = |amount: f64, cost: Estimate| (amount * cost.point, cost.map(|cost| amount * cost));
+        let mut parts = vec![part(bound.messages, line.start), part(moved, line.per_byte)];
+        if reduced > 0.0 {
+            parts.push(part(reduced, self.operation()?.regime(reduced)?.per_byte));
         }
-        let row = |(terms, seconds): &(Terms, f64)| used.iter().map(|at| terms[*at] / seconds).collect::<Vec<f64>>();
-        let rows: Vec<Vec<f64>> = points.iter().map(row).collect();
-        let width = used.len();
-        let mut system: Vec<Vec<f64>> = (0..width)
-            .map(|i| {
-                let sum = |j: usize| rows.iter().map(|row| row[i] * row[j]).sum::<f64>();
-                (0..width).map(sum).chain([rows.iter().map(|row| row[i]).sum()]).collect()
-            })
-            .collect();
-        let costs = eliminate(&mut system)?;
-        match costs.iter().position(|cost| *cost < 0.0) {
-            Some(below) => {
-                used.remove(below);
+        let point: f64 = parts.iter().map(|part| part.0).sum();
+        // Errors of the parts add up as squares.
+        let reach = |end: fn(&Estimate) -> Option<f64>| -> Option<f64> {
+            let ends: Option<Vec<f64>> = parts.iter().map(|(point, estimate)| Some(end(estimate)? - point)).collect();
+            Some(ends?.iter().map(|reach| reach * reach).sum::<f64>().sqrt())
+        };
+        let (below, above) = (reach(|estimate| estimate.low), reach(|estimate| estimate.high));
+        let low = below.map(|reach| (point - reach).max(0.0));
+        let high = above.map(|reach| point + reach);
+        Some(Estimate { point, low, high, level: line.start.level, samples: line.start.samples })
+    }
+
+    /// The message bytes at which the model has one reference algorithm give way to the other for the first time; none where
+    /// it never does.
+    pub(super) fn predicted(&self, cell: Cell, one: Candidate, other: Candidate) -> Option<Bytes> {
+        let (Candidate::Reference(one), Candidate::Reference(other)) = (one, other) else { return None };
+        let size = type_size(cell.collective);
+        let costs = Played { link: self.link(cell.ranks)?, operation: self.operation(), element: size as f64 };
+        let seconds = |cell: Cell, reference: Reference| -> Option<f64> {
+            let times = play(&cell.script(reference)?, costs, &mut |_| ()).ok()?;
+            Some(times.into_iter().fold(0.0, f64::max))
+        };
+        // Vectors that divide evenly: what is left over makes steps of its own.
+        let unit = if cell.collective.counts_blocks() { size } else { size * u64::from(cell.ranks.0) };
+        let lead = |units: u64| -> Option<f64> {
+            let cell = Cell { bytes: Bytes(units * unit), ..cell };
+            Some(seconds(cell, one)? - seconds(cell, other)?)
+        };
+        let first = lead(1)?;
+        let mut below = 1;
+        for step in 1.. {
+            let above = 2f64.powf(f64::from(step) / f64::from(STEPS)).round() as u64;
+            if above * unit > MOST_BYTES {
+                break;
             }
-            None => {
-                let mut all = [0.0; 3];
-                used.iter().zip(costs).for_each(|(place, cost)| all[*place] = cost);
-                return Some(all);
+            if above > below && lead(above)? * first < 0.0 {
+                return Some(Bytes(bisected(below, above, |units| Some(lead(units)? * first < 0.0))? * unit));
             }
+            below = above;
         }
+        None
     }
 }
 
-/// Solves a symmetric positive system with its right side in the last column; none where it is singular.
-fn eliminate(system: &mut [Vec<f64>]) -> Option<Vec<f64>> {
-    let width = system.len();
-    for column in 0..width {
-        let scale = system[column][column];
-        // The diagonal of a positive system needs no search for a larger one.
-        if !(scale.is_finite() && scale > 0.0) {
-            return None;
-        }
-        for row in 0..width {
-            if row == column {
-                continue;
-            }
-            let factor = system[row][column] / scale;
-            let taken = system[column].clone();
-            system[row].iter_mut().zip(taken).for_each(|(value, taken)| *value -= factor * taken);
+/// The first of the numbers from `low` to `high` for which it holds, if it does from there on, and not for `low`.
+fn bisected(mut low: u64, mut high: u64, holds: impl Fn(u64) -> Option<bool>) -> Option<u64> {
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if holds(middle)? {
+            high = middle;
+        } else {
+            low = middle;
         }
     }
-    Some((0..width).map(|row| system[row][width] / system[row][row]).collect())
-}
-
-/// The seconds that no algorithm can undercut in a cell, by a fit; none where there is no such bound.
-pub(super) fn bound(cell: Cell, machines: &[MachineFit]) -> Option<Estimate> {
-    let fit = machines.iter().find(|fit| fit.ranks == cell.ranks)?;
-    let bound = cell.bound()?;
-    let size = type_size(cell.collective) as f64;
-    if bound.reduced > 0.0 && fit.per_reduced_byte.is_none() {
-        return None;
-    }
-    let part = |amount: f64, cost: Estimate| (amount * cost.point, cost.map(|cost| amount * cost));
-    let parts = [
-        part(bound.messages, fit.latency),
-        part(bound.moved * size, fit.per_byte),
-        part(bound.reduced * size, fit.per_reduced_byte.unwrap_or(fit.per_byte)),
-    ];
-    let point: f64 = parts.iter().map(|part| part.0).sum();
-    // Errors of the three add up as squares.
-    let reach = |end: fn(&Estimate) -> Option<f64>| -> Option<f64> {
-        let ends: Option<Vec<f64>> = parts.iter().map(|(point, estimate)| Some(end(estimate)? - point)).collect();
-        Some(ends?.iter().map(|reach| reach * reach).sum::<f64>().sqrt())
-    };
-    let (below, above) = (reach(|estimate| estimate.low), reach(|estimate| estimate.high));
-    let low = below.map(|reach| (point - reach).max(0.0));
-    Some(Estimate {
-        point,
-        low,
-        high: above.map(|reach| point + reach),
-        level: fit.latency.level,
-        samples: fit.latency.samples,
-    })
-}
-
-/// The message bytes at which the model has one reference algorithm give way to the other.
-pub(super) fn predicted(cell: Cell, one: Candidate, other: Candidate, machines: &[MachineFit]) -> Option<Bytes> {
-    let (Candidate::Reference(one), Candidate::Reference(other)) = (one, other) else { return None };
-    let fit = machines.iter().find(|fit| fit.ranks == cell.ranks)?;
-    let size = type_size(cell.collective);
-    let machine = Machine {
-        latency: fit.latency.point,
-        transfer: fit.per_byte.point * size as f64,
-        operation: fit.per_reduced_byte.map_or(0.0, |gamma| gamma.point) * size as f64,
-    };
-    // Where vectors divide evenly, times are lines.
-    let first = size * u64::from(cell.ranks.0) * 1024;
-    let lead = |bytes: u64| {
-        let cell = Cell { bytes: Bytes(bytes), ..cell };
-        Some(seconds(cell, one, machine)? - seconds(cell, other, machine)?)
-    };
-    let (low, high) = (lead(first)?, lead(2 * first)?);
-    let slope = (high - low) / first as f64;
-    let at = first as f64 - low / slope;
-    (1.0..1e15).contains(&at).then_some(Bytes(at.round() as u64))
+    Some(high)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use collrules_record::pattern_fit::Regime;
+    use collrules_rules::Collective;
+
     use super::*;
 
+    const START: f64 = 20e-6;
+    const BYTE: f64 = 1e-9;
+    const REDUCED: f64 = 0.25e-9;
+
+    fn fit(shape: Shape, start: f64, per_byte: f64) -> PatternFit {
+        let exact = |point| Estimate { point, low: Some(point), high: Some(point), level: 0.95, samples: 6 };
+        let (start, per_byte) = (exact(start), exact(per_byte));
+        let regime = Regime { first: Bytes(0), last: Bytes(1 << 20), start, per_byte, misfit: 0.0 };
+        let cast = collrules_record::Cast::first(Ranks(2));
+        PatternFit { shape, ranks: Ranks(2), cast, inside: true, regimes: vec![regime] }
+    }
+
+    fn with_numbers<T>(then: impl FnOnce(Numbers<'_>) -> T) -> T {
+        let fits = [fit(Shape::PingPong, START, BYTE), fit(Shape::ReduceLocal, 0.0, REDUCED)];
+        then(Numbers { fits: &fits, placement: &Placement { nodes: BTreeMap::new(), ..Placement::default() } })
+    }
+
+    /// The table of crossovers on paper, whole vectors in units of alpha over beta with gamma a quarter of beta.
     #[test]
-    fn costs_are_found_again() {
-        let costs = [10e-6, 1e-9, 0.25e-9];
-        let all = [[3.0, 0.0, 0.0], [3.0, 1e6, 0.0], [7.0, 2e5, 1e5], [14.0, 1e4, 3e6], [1.0, 5e5, 2e5]];
-        let points = all.map(|terms| (terms, product(terms, costs)));
-        let found = solve(&points).expect("five times");
-        assert!(found.iter().zip(costs).all(|(found, cost)| (found / cost - 1.0).abs() < 1e-9), "{found:?}");
-        // What would cost less than nothing costs nothing.
-        let odd = all.map(|terms| (terms, product(terms, [10e-6, 1e-9, -0.1e-9]).max(1e-9)));
-        assert_eq!(solve(&odd).map(|found| found[2]), Some(0.0));
-        assert_eq!(solve(&points[..4]), None);
+    fn crossovers_are_those_on_paper_within_one_per_cent() {
+        let paper = |collective, ranks: u32| -> Option<f64> {
+            let p = f64::from(ranks);
+            let (levels, q) = (p.log2().ceil(), (p - 1.0) / p);
+            let g = REDUCED / BYTE;
+            let crossing = match collective {
+                Collective::Bcast => (p - 1.0) / (levels - 2.0 * q),
+                Collective::Reduce => (p - 1.0) / ((levels - 2.0 * q) + (levels - q) * g),
+                Collective::Allgather => (p - 1.0 - 2.0 * levels) / levels,
+                Collective::ReduceScatter => (p - 1.0 - 2.0 * levels) / (levels + (levels - q) * g),
+                _ => 2.0 * (p - 1.0 - levels) / ((levels - q) * (2.0 + g)),
+            };
+            (crossing.is_finite() && crossing > 0.0).then_some(crossing * START / BYTE)
+        };
+        let collectives = [
+            Collective::Bcast,
+            Collective::Reduce,
+            Collective::Allgather,
+            Collective::ReduceScatter,
+            Collective::Allreduce,
+        ];
+        for ranks in [4, 8, 16, 32, 6, 12, 24] {
+            for collective in collectives {
+                let cell = Cell { collective, ranks: Ranks(ranks), bytes: Bytes(0) };
+                let [short, long] = Reference::ALL.map(Candidate::Reference);
+                let found = with_numbers(|numbers| numbers.predicted(cell, short, long));
+                let whole = if collective == Collective::Allgather { f64::from(ranks) } else { 1.0 };
+                let found = found.map(|bytes| bytes.0 as f64 * whole);
+                let paper = paper(collective, ranks);
+                let near = match (found, paper) {
+                    (Some(found), Some(paper)) => (found / paper - 1.0).abs() < 0.01,
+                    (found, paper) => found.is_none() && paper.is_none(),
+                };
+                // Sums of trees and buckets are exact at powers of two alone, but for those that have only one of both.
+                let exact = ranks.is_power_of_two() || collective == Collective::Allreduce;
+                assert!(near || !exact, "{collective} on {ranks}: {found:?} instead of {paper:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_bound_takes_the_line_of_its_messages() {
+        let cell = Cell { collective: Collective::Allreduce, ranks: Ranks(8), bytes: Bytes(8000) };
+        let bound = with_numbers(|numbers| numbers.bound(cell)).expect("there is one");
+        let exact = 3.0 * START + 2.0 * 7000.0 * BYTE + 7000.0 * REDUCED;
+        assert!((bound.point / exact - 1.0).abs() < 1e-9, "{bound:?} instead of {exact}");
+        let nothing = Numbers { fits: &[], placement: &Placement::default() };
+        assert_eq!(nothing.bound(cell), None);
     }
 }

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::study::{ClassVerdict, Crossing, MachineFit, Rivalry};
+use collrules_record::study::{ClassVerdict, Crossing, Rivalry};
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Estimate, Ranks};
 use collrules_rules::Collective;
 
-use super::machine::predicted;
-use super::{Known, Point, grouped, over_launches};
+use super::machine::Numbers;
+use super::{Known, Point, grouped};
 use crate::crossover::{Lead, band, crossing};
+use crate::statistics::over_launches;
 
 /// The points of a collective on one communicator size, by message size and candidate.
 type Block<'a> = BTreeMap<Bytes, BTreeMap<Candidate, &'a Known>>;
@@ -37,7 +38,7 @@ fn candidates(block: &Block<'_>) -> BTreeSet<Candidate> {
 }
 
 /// Every pair of candidates.
-pub(super) fn rivalries(points: &[Point<'_>], machines: &[MachineFit], level: f64) -> Vec<Rivalry> {
+pub(super) fn rivalries(points: &[Point<'_>], numbers: Numbers<'_>, level: f64) -> Vec<Rivalry> {
     let mut all = Vec::new();
     for ((collective, ranks), block) in blocks(points) {
         let candidates: Vec<Candidate> = candidates(&block).into_iter().collect();
@@ -45,7 +46,7 @@ pub(super) fn rivalries(points: &[Point<'_>], machines: &[MachineFit], level: f6
             for other in &candidates[place + 1..] {
                 let (first, crossings) = crossings(&block, *one, *other, level);
                 let cell = collrules_record::Cell { collective, ranks, bytes: Bytes(0) };
-                let predicted = predicted(cell, *one, *other, machines);
+                let predicted = numbers.predicted(cell, *one, *other);
                 all.push(Rivalry { collective, ranks, one: *one, other: *other, first, crossings, predicted });
             }
         }

@@ -23,7 +23,7 @@ use collrules_report::study::{self, About};
 use collrules_rules::{Collective, deploy};
 use collrules_runner::RunnerError;
 use collrules_runner::grid::known_release;
-use collrules_tuner::Observations;
+use collrules_tuner::{Observations, fit_patterns};
 
 use self::definition::Definition;
 use self::scope::Scope;
@@ -77,10 +77,15 @@ pub fn study(options: &Studying, session: &mut Session<'_>) -> Result<Studied, W
         }
     }
     let failed = WorkflowError::analysis(run.path().display());
-    let observations = Observations::from_samples(&run.samples()?.text).map_err(&failed)?;
+    let samples = run.samples()?;
+    let observations = Observations::from_samples(&samples.text).map_err(&failed)?;
     let criteria = Criteria { clock_step: manifest.survey.clock_step, ..Criteria::default() };
     let wanted = |cell, candidate| scope.wants(cell, candidate);
-    let found = collrules_tuner::study(&observations, &manifest.plan, wanted, release, criteria).map_err(failed)?;
+    let order = manifest.plan.placement.layout.order(&manifest.survey.hosts);
+    let hosts: Vec<String> = order.into_iter().map(|rank| manifest.survey.hosts[rank].clone()).collect();
+    let patterns = fit_patterns(&samples.patterns(run.path())?, &hosts, criteria.level);
+    let found = collrules_tuner::study(&observations, &patterns, &manifest.plan, wanted, release, criteria);
+    let found = found.map_err(failed)?;
     let about = about(options, &definition, &manifest, &scope, &found, session);
     let write = |name: &str, text: &str| {
         let path = options.out.join(name);
