@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::Collective;
-use crate::file::Loaded;
+use crate::file::{CollectiveRules, Loaded};
 use crate::hazard::RankRange;
 use crate::metric::{self, Metric};
 use crate::registry;
@@ -149,7 +149,7 @@ pub(crate) fn both<'s, V: Clone + PartialEq>(
 
 /// What a release heeds of a choice: parameters that the algorithm ignores are 0. All is kept of an algorithm that the
 /// release does not have.
-pub fn heeded(release: Release, collective: Collective, choice: Choice) -> Choice {
+fn heeded(release: Release, collective: Collective, choice: Choice) -> Choice {
     if choice.is_builtin() {
         return Choice::BUILTIN;
     }
@@ -161,19 +161,6 @@ pub fn heeded(release: Release, collective: Collective, choice: Choice) -> Choic
         segsize: if uses.segsize { choice.segsize } else { 0 },
         max_requests: if uses.max_requests { choice.max_requests } else { 0 },
     }
-}
-
-/// The table with each choice as a release heeds it.
-pub fn heeded_table(release: Release, table: &RuleTable) -> RuleTable {
-    let mut heeded_table = RuleTable::new();
-    for (collective, blocks) in table.collectives() {
-        let sizes = |sizes: &SizeSteps| {
-            let steps = sizes.iter().map(|(start, _, choice)| (start, heeded(release, collective, *choice)));
-            Steps::ascending(steps)
-        };
-        heeded_table.set(collective, Steps::ascending(blocks.iter().map(|(first, _, block)| (first, sizes(block)))));
-    }
-    heeded_table
 }
 
 /// What a file means for each distribution that it can tell apart: one table where it asks for none.
@@ -189,7 +176,7 @@ pub fn meanings(loaded: &Loaded) -> Vec<(Distribution, RuleTable)> {
 pub fn files(release: Release, left: Option<&Loaded>, right: Option<&Loaded>) -> Vec<FileDifference> {
     let table = |loaded: Option<&Loaded>, distribution| {
         let table = loaded.map_or_else(RuleTable::new, |loaded| loaded.to_table_for(distribution));
-        heeded_table(release, &table)
+        table.map(|collective, choice| heeded(release, collective, choice))
     };
     let mut differences: Vec<FileDifference> = Vec::new();
     for &distribution in distributions(&[left, right]) {
@@ -202,7 +189,6 @@ pub fn files(release: Release, left: Option<&Loaded>, right: Option<&Loaded>) ->
 
 /// The distributions that files ask for, or any.
 fn distributions(files: &[Option<&Loaded>]) -> &'static [Distribution] {
-    let comm_rules = files.iter().flatten().flat_map(|loaded| &loaded.collectives).flat_map(|rules| &rules.comm_rules);
-    let asked = comm_rules.into_iter().any(|comm_rule| comm_rule.distribution != Distribution::Any);
-    if asked { &Distribution::ALL } else { &Distribution::ALL[..1] }
+    let all = files.iter().flatten().flat_map(|loaded| &loaded.collectives).map(CollectiveRules::distributions);
+    all.max_by_key(|distributions| distributions.len()).unwrap_or(&Distribution::ALL[..1])
 }

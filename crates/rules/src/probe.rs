@@ -78,8 +78,8 @@ impl Checkerboard {
     /// Exchanges failing and builtin ranges of a collective: where only some communicator sizes can be tried, it is
     /// the calls on those that have to tell something.
     pub fn invert(&mut self, collective: Collective) {
-        let blocks = self.table.collectives().find(|(found, _)| *found == collective).map(|(_, blocks)| blocks);
-        let (Some(blocks), Some(fails)) = (blocks, failing(self.format, collective)) else { return };
+        let (blocks, fails) = (self.table.get(collective), failing(self.format, collective));
+        let (Some(blocks), Some(fails)) = (blocks, fails) else { return };
         let first_fails = !blocks.get(0).get(0).is_builtin();
         let inverted = alternate_ranks(blocks, fails, usize::from(first_fails));
         self.table.set(collective, inverted);
@@ -95,12 +95,11 @@ impl Checkerboard {
 
     /// Where the choices change, by communicator sizes; nothing for a collective without rules.
     pub fn edges(&self, collective: Collective) -> Vec<Edges> {
-        let blocks = self.table.collectives().filter(|(found, _)| *found == collective);
         let edges = |(first, end, sizes): (u64, Option<u64>, &SizeSteps)| {
             let sizes = sizes.iter().map(|(start, _, _)| start).skip(1).collect();
             Edges { first, end, sizes }
         };
-        blocks.flat_map(|(_, blocks)| blocks.iter().map(edges)).collect()
+        self.table.get(collective).into_iter().flat_map(Steps::iter).map(edges).collect()
     }
 }
 

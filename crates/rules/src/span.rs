@@ -37,6 +37,15 @@ impl Span {
         Self { start: self.start, end: later.end }
     }
 
+    /// Where it can be shown: what lies behind the end of the source stands for its last visible character.
+    pub fn within(self, source: &[u8]) -> Self {
+        if self.start < source.len() {
+            return self;
+        }
+        let end = source.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |last| last + 1);
+        Self { start: end.saturating_sub(1), end }
+    }
+
     /// The bytes of the source that it covers, as far as there are any.
     pub fn of(self, source: &[u8]) -> &[u8] {
         let end = self.end.min(source.len());

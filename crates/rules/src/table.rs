@@ -48,6 +48,30 @@ impl RuleTable {
         self.collectives.iter().map(|(collective, steps)| (*collective, steps))
     }
 
+    /// What is chosen for a collective, if the builtin is overruled somewhere.
+    pub fn get(&self, collective: Collective) -> Option<&RankSteps> {
+        self.collectives.get(&collective)
+    }
+
+    /// The same table with other choices.
+    #[must_use]
+    pub fn map(&self, choice: impl Fn(Collective, Choice) -> Choice) -> Self {
+        let mut table = Self::new();
+        for (collective, blocks) in self.collectives() {
+            table.set(collective, blocks.map(|sizes| sizes.map(|own| choice(collective, *own))));
+        }
+        table
+    }
+
+    /// Every choice, with the range of communicator sizes that it is for, and the lookup bytes from which on it holds.
+    pub fn choices(&self) -> impl Iterator<Item = (Collective, (u64, Option<u64>), u64, Choice)> {
+        self.collectives().flat_map(|(collective, blocks)| {
+            blocks.iter().flat_map(move |(first, end, sizes)| {
+                sizes.iter().map(move |(start, _, choice)| (collective, (first, end), start, *choice))
+            })
+        })
+    }
+
     /// Whether everything is left to the builtin.
     pub fn is_empty(&self) -> bool {
         self.collectives.is_empty()
@@ -55,8 +79,7 @@ impl RuleTable {
 
     /// The number of ranges with a choice of their own, guards not counted.
     pub fn rules(&self) -> usize {
-        let choices = self.collectives.values().flat_map(|steps| steps.iter().map(|(_, _, sizes)| sizes));
-        choices.flat_map(|sizes| sizes.iter()).filter(|(_, _, choice)| !choice.is_builtin()).count()
+        self.choices().filter(|(.., choice)| !choice.is_builtin()).count()
     }
 }
 

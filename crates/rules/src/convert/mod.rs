@@ -18,8 +18,7 @@ use crate::json::{Document, Kind};
 use crate::lines::Lines;
 use crate::metric;
 use crate::registry::{self, UnknownAlgorithm};
-use crate::steps::Steps;
-use crate::table::{RuleTable, SizeSteps};
+use crate::table::RuleTable;
 use crate::units::Ranks;
 
 pub use losses::{Loss, Lost};
@@ -87,7 +86,7 @@ impl fmt::Display for Ambiguity {
 
 /// Whether a version that reads no JSON is given JSON. It may still take the digits in it for a classic file.
 pub fn is_foreign(bytes: &[u8], version: &Behaviour) -> bool {
-    let object = |document: Document<'_>| matches!(document.root().kind(), Kind::Object(_));
+    let object = |document: Document<'_>| matches!(document.root().kind(), Kind::Object);
     !version.reads_json && Document::parse(bytes).is_ok_and(object)
 }
 
@@ -166,7 +165,7 @@ pub fn convert(bytes: &[u8], source: &Loaded, format: TargetFormat, notes: &Note
 /// The table as far as a format can say it at all: without bounds on requests in version 1, and in JSON without
 /// algorithms that nobody has, since a rule for one is dropped there.
 fn writable(table: &RuleTable, format: TargetFormat, readers: &[Behaviour]) -> RuleTable {
-    let choice = |collective, choice: Choice| match format {
+    table.map(|collective, choice| match format {
         TargetFormat::Classic => Choice { max_requests: 0, ..choice },
         TargetFormat::V2 => choice,
         TargetFormat::Json => {
@@ -174,27 +173,16 @@ fn writable(table: &RuleTable, format: TargetFormat, readers: &[Behaviour]) -> R
                 |version: &Behaviour| registry::algorithm(version.release, collective, choice.algorithm).is_ok();
             if choice.is_builtin() || readers.iter().any(exists) { choice } else { Choice::BUILTIN }
         }
-    };
-    let mut writable = RuleTable::new();
-    for (collective, blocks) in table.collectives() {
-        let sizes = |sizes: &SizeSteps| {
-            Steps::ascending(sizes.iter().map(|(start, _, said)| (start, choice(collective, *said))))
-        };
-        writable.set(collective, Steps::ascending(blocks.iter().map(|(first, _, block)| (first, sizes(block)))));
-    }
-    writable
+    })
 }
 
 /// The algorithms of a table that a version does not have.
 fn missing(table: &RuleTable, version: &Behaviour) -> Vec<UnknownAlgorithm> {
-    let mut missing = Vec::new();
-    for (collective, blocks) in table.collectives() {
-        let choices = blocks.iter().flat_map(|(_, _, sizes)| sizes.iter().map(|(_, _, choice)| *choice));
-        for choice in choices.filter(|choice| !choice.is_builtin()) {
-            missing.extend(registry::algorithm(version.release, collective, choice.algorithm).err());
-        }
-    }
-    missing
+    let choices = table.choices().filter(|(.., choice)| !choice.is_builtin());
+    let unknown = |(collective, _, _, choice): (_, _, _, Choice)| {
+        registry::algorithm(version.release, collective, choice.algorithm).err()
+    };
+    choices.filter_map(unknown).collect()
 }
 
 /// Whether another version has it.

@@ -71,7 +71,7 @@ pub(super) fn refuse_hazards(table: &RuleTable, accepted: impl Fn(&Hazard) -> bo
 
 /// Refuses algorithms that a version does not have.
 pub(super) fn refuse_unknown(table: &RuleTable, versions: &[Behaviour]) -> Result<(), EmitError> {
-    for (collective, _, _, choice) in choices(table) {
+    for (collective, _, _, choice) in table.choices() {
         for version in versions.iter().filter(|_| !choice.is_builtin()) {
             registry::algorithm(version.release, collective, choice.algorithm).map_err(EmitError::UnknownAlgorithm)?;
         }
@@ -81,7 +81,8 @@ pub(super) fn refuse_unknown(table: &RuleTable, versions: &[Behaviour]) -> Resul
 
 /// Refuses numbers that Open MPI would truncate, and bounds on requests where the format has no field for `requests`.
 pub(super) fn refuse_inexpressible(table: &RuleTable, requests: bool) -> Result<(), EmitError> {
-    for (collective, ranks, start, choice) in choices(table) {
+    for (collective, (first, end), start, choice) in table.choices() {
+        let ranks = RankRange { first, end };
         let within = |what, value, most| {
             if value <= most { Ok(()) } else { Err(EmitError::TooLarge { collective, ranks, what, value, most }) }
         };
@@ -100,14 +101,4 @@ pub(super) fn refuse_inexpressible(table: &RuleTable, requests: bool) -> Result<
         }
     }
     Ok(())
-}
-
-/// All choices of a table, each with its communicator sizes and first lookup byte.
-fn choices(table: &RuleTable) -> impl Iterator<Item = (Collective, RankRange, u64, Choice)> {
-    table.collectives().flat_map(|(collective, blocks)| {
-        blocks.iter().flat_map(move |(first, end, sizes)| {
-            let ranks = RankRange { first, end };
-            sizes.iter().map(move |(start, _, choice)| (collective, ranks, start, *choice))
-        })
-    })
 }

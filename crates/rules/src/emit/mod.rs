@@ -15,8 +15,7 @@ use crate::collective::Collective;
 use crate::hazard::Hazard;
 use crate::names;
 use crate::names::UnknownName;
-use crate::steps::Steps;
-use crate::table::{RuleTable, SizeSteps};
+use crate::table::RuleTable;
 
 use classic::Style;
 pub use error::EmitError;
@@ -122,9 +121,7 @@ fn text(table: &RuleTable, notes: &Notes, format: TargetFormat, doubled: bool) -
 
 /// Whether a choice bounds its requests, so that only versions that know `rule-file-version-2` read the file.
 pub fn bounds_requests(table: &RuleTable) -> bool {
-    let choices = table.collectives().flat_map(|(_, blocks)| blocks.iter());
-    let mut choices = choices.flat_map(|(_, _, sizes)| sizes.iter().map(|(_, _, choice)| *choice));
-    choices.any(|choice| choice.max_requests > 0 && !choice.is_builtin())
+    table.choices().any(|(.., choice)| choice.max_requests > 0 && !choice.is_builtin())
 }
 
 /// The text of a classic file that means exactly this table to every release: of version 1, which all of them read,
@@ -138,22 +135,11 @@ pub fn classic(table: &RuleTable, notes: &Notes, accepted: impl Fn(&Hazard) -> b
 /// The table as it is written: allgather's Bruck gets a fan-out of 2 at least, which up to 5.0 ignores and with which
 /// 6.0 does the same; below 2 it would never end there. Beside algorithm 0 nothing is said.
 pub fn portable(table: &RuleTable) -> RuleTable {
-    let mut portable = RuleTable::new();
-    for (collective, blocks) in table.collectives() {
-        let sizes = |sizes: &SizeSteps| {
-            Steps::ascending(sizes.iter().map(|(start, _, choice)| (start, portable_choice(collective, *choice))))
-        };
-        portable.set(collective, Steps::ascending(blocks.iter().map(|(first, _, block)| (first, sizes(block)))));
-    }
-    portable
-}
-
-fn portable_choice(collective: Collective, choice: Choice) -> Choice {
-    match (collective, choice.algorithm) {
+    table.map(|collective, choice| match (collective, choice.algorithm) {
         (_, 0) => Choice::BUILTIN,
         (Collective::Allgather, 2) => choice.with_faninout(choice.faninout.max(2)),
         _ => choice,
-    }
+    })
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::file::{Load, load};
+use crate::steps::Steps;
+use crate::table::SizeSteps;
 use crate::table::{RankSteps, all_builtin};
 
 fn table_of(collective: Collective, blocks: RankSteps) -> RuleTable {

@@ -57,7 +57,7 @@ impl Reader {
         let Some(collectives) = root.get("collectives") else {
             return Err(Stop::Reject(root.span(), JsonFault::NoCollectives));
         };
-        if !matches!(collectives.value.kind(), Kind::Object(_)) {
+        if !matches!(collectives.value.kind(), Kind::Object) {
             return Err(Stop::Reject(collectives.value.span(), JsonFault::CollectivesNotObject));
         }
         collectives.value.members().map(|member| self.collective(member)).collect()
@@ -69,7 +69,7 @@ impl Reader {
         let Some(id) = collective::id_by_name(name) else {
             return Err(Stop::Cleanup(member.key_span, JsonFault::UnknownCollective { name: text() }));
         };
-        if !matches!(member.value.kind(), Kind::Array(_)) {
+        if !matches!(member.value.kind(), Kind::Array) {
             return Err(Stop::Cleanup(member.value.span(), JsonFault::NotAnArray { name: text() }));
         }
         let mut comm_rules = Vec::new();
@@ -110,8 +110,9 @@ impl Reader {
             return Err(Stop::Cleanup(value.span(), JsonFault::NoRules));
         };
         match list.kind() {
-            Kind::Array(_) | Kind::Object(0) => {}
-            Kind::Object(_) => return Err(Stop::Crash(list.span(), CrashCause::RulesAreObject)),
+            Kind::Array => {}
+            Kind::Object if list.members().next().is_none() => {}
+            Kind::Object => return Err(Stop::Crash(list.span(), CrashCause::RulesAreObject)),
             // What was freed before has been replaced by now.
             _ => return Err(Stop::Reject(list.span(), JsonFault::RulesNotArray)),
         }
@@ -188,7 +189,7 @@ impl Reader {
 fn integer(member: Option<Member<'_>>, key: &'static str) -> Result<Option<i64>, (Span, JsonFault)> {
     let Some(Member { value, .. }) = member else { return Ok(None) };
     match value.kind() {
-        Kind::Integer(number) => Ok(Some(number)),
+        Kind::Integer(number) => Ok(Some(*number)),
         Kind::String(text) if [&b"inf"[..], b"Inf", b"INF"].iter().any(|inf| text.starts_with(inf)) => {
             Ok(Some(SIZE_INF as i64))
         }

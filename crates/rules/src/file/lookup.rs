@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::model::{CommRule, Loaded, Rule, RuleState};
+use super::model::{CollectiveRules, CommRule, Loaded, Rule, RuleState};
 use crate::call::{Call, Distribution};
 use crate::choice::Choice;
 use crate::collective::Collective;
@@ -130,7 +130,7 @@ impl Loaded {
         let mut table = RuleTable::new();
         for collective in Collective::ALL {
             let Some((_, rules)) = self.rules_for(collective) else { continue };
-            let steps = rules.steps(self.search(), distribution).into_iter();
+            let steps = self.comm_rule_steps(rules, distribution).into_iter();
             let sizes = |comm_rule: Option<usize>| {
                 comm_rule.map_or_else(
                     || Steps::constant(Choice::BUILTIN),
@@ -144,9 +144,22 @@ impl Loaded {
     }
 
     fn sizes(&self, comm_rule: &CommRule) -> SizeSteps {
-        let steps = comm_rule.index.steps(self.search(), &comm_rule.rules, Rule::range).into_iter();
         let choice = |rule: Option<usize>| rule.map_or(Choice::BUILTIN, |rule| comm_rule.rules[rule].effect());
-        Steps::ascending(steps.map(|(start, rule)| (start, choice(rule))))
+        Steps::ascending(self.rule_steps(comm_rule).into_iter().map(|(start, rule)| (start, choice(rule))))
+    }
+
+    /// Which communicator rule serves which communicator sizes: each start, and who serves from there on.
+    pub(crate) fn comm_rule_steps(
+        &self,
+        rules: &CollectiveRules,
+        distribution: Distribution,
+    ) -> Vec<(u64, Option<usize>)> {
+        rules.steps(self.search(), distribution)
+    }
+
+    /// The same of the rules of a communicator rule, by lookup bytes.
+    pub(crate) fn rule_steps(&self, comm_rule: &CommRule) -> Vec<(u64, Option<usize>)> {
+        comm_rule.index.steps(self.search(), &comm_rule.rules, Rule::range)
     }
 }
 

@@ -150,14 +150,18 @@ impl CommRule {
 }
 
 impl CollectiveRules {
+    /// The distributions that its communicator rules tell apart.
+    pub fn distributions(&self) -> &'static [Distribution] {
+        let alike = self.comm_rules.iter().all(|comm_rule| comm_rule.distribution == Distribution::Any);
+        if alike { &Distribution::ALL[..1] } else { &Distribution::ALL }
+    }
+
     /// Makes the index; to be called when all communicator rules are there.
     pub(super) fn finish(&mut self, search: Search) {
-        let alike = self.comm_rules.iter().all(|comm_rule| comm_rule.distribution == Distribution::Any);
-        let distributions = if alike { &Distribution::ALL[..1] } else { &Distribution::ALL };
         let index = |communicator: &Distribution| {
             Index::new(search, self.comm_rules.iter().map(|comm_rule| comm_rule.range_for(*communicator)))
         };
-        self.index = distributions.iter().map(index).collect();
+        self.index = self.distributions().iter().map(index).collect();
     }
 
     fn index_for(&self, communicator: Distribution) -> &Index {

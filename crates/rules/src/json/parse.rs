@@ -1,6 +1,8 @@
 //! From text to tree, in one pass without recursion.
 
-use super::value::{Data, Document, NONE, Node, Text};
+use std::borrow::Cow;
+
+use super::value::{Document, Kind, Node, Text};
 use crate::span::Span;
 
 /// Why a text is no JSON to Open MPI, which then reads it as a classic file.
@@ -46,42 +48,29 @@ pub enum SyntaxFault {
     /// Something behind the value.
     #[error("nothing may follow the value")]
     Trailing,
-    /// More than 4 GiB.
-    #[error("the text is too long")]
-    TooLong,
-}
-
-/// An array or object that is still open.
-struct Open {
-    node: u32,
-    last: u32,
-    object: bool,
 }
 
 struct Parser<'s> {
     bytes: &'s [u8],
     at: usize,
-    document: Document<'s>,
-    open: Vec<Open>,
+    nodes: Vec<Node<'s>>,
+    /// The arrays and objects that are still open.
+    open: Vec<usize>,
     /// The name of the value to come.
-    key: u32,
+    key: Option<Text<'s>>,
 }
 
 impl<'s> Document<'s> {
     /// Parses a text, in time and memory linear in its length, whatever its depth.
     pub fn parse(source: &'s [u8]) -> Result<Self, SyntaxError> {
-        if u32::try_from(source.len()).is_err() {
-            return Err(SyntaxError { span: Span::at(0), fault: SyntaxFault::TooLong });
-        }
-        let document = Document { source, nodes: Vec::new(), keys: Vec::new(), unescaped: Vec::new() };
         let at = if source.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        let mut parser = Parser { bytes: source, at, document, open: Vec::new(), key: NONE };
+        let mut parser = Parser { bytes: source, at, nodes: Vec::new(), open: Vec::new(), key: None };
         parser.text()?;
-        Ok(parser.document)
+        Ok(Self { nodes: parser.nodes })
     }
 }
 
-impl Parser<'_> {
+impl<'s> Parser<'s> {
     /// The next byte; at the end 0, as json-parser sees it.
     fn peek(&self) -> u8 {
         self.bytes.get(self.at).copied().unwrap_or(0)
@@ -106,7 +95,7 @@ impl Parser<'_> {
         self.skip_blanks();
         self.value()?;
         while let Some(open) = self.open.last() {
-            let (object, empty) = (open.object, open.last == NONE);
+            let (object, empty) = (self.nodes[*open].kind == Kind::Object, self.nodes.len() == open + 1);
             self.skip_blanks();
             if self.closes(object) {
                 continue;
@@ -138,7 +127,8 @@ impl Parser<'_> {
         }
         self.at += 1;
         if let Some(open) = self.open.pop() {
-            self.document.nodes[open.node as usize].end = self.at as u32;
+            self.nodes[open].span.end = self.at;
+            self.nodes[open].after = self.nodes.len();
         }
         true
     }
@@ -148,9 +138,7 @@ impl Parser<'_> {
         if self.peek() != b'"' {
             return Err(self.wrong(SyntaxFault::ExpectedMember));
         }
-        let text = self.string()?;
-        self.key = self.document.keys.len() as u32;
-        self.document.keys.push(text);
+        self.key = Some(self.string()?);
         self.skip_blanks();
         if self.peek() != b':' {
             return Err(self.wrong(SyntaxFault::ExpectedColon));
@@ -162,58 +150,37 @@ impl Parser<'_> {
 
     fn value(&mut self) -> Result<(), SyntaxError> {
         let start = self.at;
-        let data = match self.peek() {
-            b'{' => return self.opens(Data::Object(NONE, 0), true),
-            b'[' => return self.opens(Data::Array(NONE, 0), false),
-            b'"' => Data::String(self.string()?.unescaped),
-            b't' => self.word(b"true", Data::Bool(true))?,
-            b'f' => self.word(b"false", Data::Bool(false))?,
-            b'n' => self.word(b"null", Data::Null)?,
+        let kind = match self.peek() {
+            b'{' => self.opens(Kind::Object),
+            b'[' => self.opens(Kind::Array),
+            b'"' => Kind::String(self.string()?.text),
+            b't' => self.word(b"true", Kind::Bool(true))?,
+            b'f' => self.word(b"false", Kind::Bool(false))?,
+            b'n' => self.word(b"null", Kind::Null)?,
             b'-' | b'0'..=b'9' => self.number()?,
             _ => return Err(self.wrong(SyntaxFault::ExpectedValue)),
         };
-        self.add(start, data);
+        let after = self.nodes.len() + 1;
+        self.nodes.push(Node { span: Span::new(start, self.at), key: self.key.take(), kind, after });
         Ok(())
     }
 
-    fn opens(&mut self, data: Data, object: bool) -> Result<(), SyntaxError> {
-        let node = self.add(self.at, data);
+    fn opens(&mut self, kind: Kind<'s>) -> Kind<'s> {
+        self.open.push(self.nodes.len());
         self.at += 1;
-        self.open.push(Open { node, last: NONE, object });
-        Ok(())
+        kind
     }
 
-    /// Adds a value that ends here to what is open.
-    fn add(&mut self, start: usize, data: Data) -> u32 {
-        let nodes = &mut self.document.nodes;
-        let place = nodes.len() as u32;
-        let key = std::mem::replace(&mut self.key, NONE);
-        nodes.push(Node { start: start as u32, end: self.at as u32, next: NONE, key, data });
-        if let Some(open) = self.open.last_mut() {
-            if let Data::Array(first, count) | Data::Object(first, count) = &mut nodes[open.node as usize].data {
-                *count += 1;
-                if open.last == NONE {
-                    *first = place;
-                }
-            }
-            if open.last != NONE {
-                nodes[open.last as usize].next = place;
-            }
-            open.last = place;
-        }
-        place
-    }
-
-    fn word(&mut self, word: &[u8], data: Data) -> Result<Data, SyntaxError> {
+    fn word(&mut self, word: &[u8], kind: Kind<'s>) -> Result<Kind<'s>, SyntaxError> {
         if !self.bytes[self.at..].starts_with(word) {
             return Err(self.wrong(SyntaxFault::ExpectedValue));
         }
         self.at += word.len();
-        Ok(data)
+        Ok(kind)
     }
 
     /// A number. A minus sign alone is 0 to json-parser.
-    fn number(&mut self) -> Result<Data, SyntaxError> {
+    fn number(&mut self) -> Result<Kind<'s>, SyntaxError> {
         let start = self.at;
         let bad = |parser: &Self| SyntaxError {
             span: Span::new(start, (parser.at + 1).min(parser.bytes.len())),
@@ -250,7 +217,7 @@ impl Parser<'_> {
             }
             integer = None;
         }
-        Ok(integer.map_or(Data::Float, |value| Data::Integer(if negative { -value } else { value })))
+        Ok(integer.map_or(Kind::Float, |value| Kind::Integer(if negative { -value } else { value })))
     }
 
     /// Takes digits and counts them.
@@ -262,26 +229,24 @@ impl Parser<'_> {
         self.at - start
     }
 
-    fn string(&mut self) -> Result<Text, SyntaxError> {
+    fn string(&mut self) -> Result<Text<'s>, SyntaxError> {
         let start = self.at;
         self.at += 1;
         let plain = |byte: &u8| !matches!(byte, b'"' | b'\\' | 0);
         let run = |bytes: &[u8]| bytes.iter().take_while(|byte| plain(byte)).count();
         self.at += run(&self.bytes[self.at..]);
-        let mut unescaped: Option<Vec<u8>> = None;
+        let mut text = Cow::Borrowed(&self.bytes[start + 1..self.at]);
         loop {
             match self.peek() {
                 b'"' => break,
                 b'\\' => {
-                    let text = unescaped.get_or_insert_with(|| self.bytes[start + 1..self.at].to_vec());
-                    let (length, bytes) = escape(&self.bytes[self.at..]).map_err(|fault| SyntaxError {
+                    let length = escape(&self.bytes[self.at..], text.to_mut()).map_err(|fault| SyntaxError {
                         span: Span::new(self.at, (self.at + 2).min(self.bytes.len())),
                         fault,
                     })?;
                     self.at += length;
-                    text.extend_from_slice(&bytes.0[..bytes.1]);
                     let more = run(&self.bytes[self.at..]);
-                    text.extend_from_slice(&self.bytes[self.at..self.at + more]);
+                    text.to_mut().extend_from_slice(&self.bytes[self.at..self.at + more]);
                     self.at += more;
                 }
                 _ => {
@@ -290,53 +255,41 @@ impl Parser<'_> {
             }
         }
         self.at += 1;
-        let unescaped = unescaped.map_or(NONE, |text| {
-            self.document.unescaped.push(text.into_boxed_slice());
-            self.document.unescaped.len() as u32 - 1
-        });
-        Ok(Text { start: start as u32, end: self.at as u32, unescaped })
+        Ok(Text { span: Span::new(start, self.at), text })
     }
 }
 
-/// How long an escape is, and the bytes that it stands for with their number.
-fn escape(text: &[u8]) -> Result<(usize, ([u8; 4], usize)), SyntaxFault> {
-    let one = |byte| Ok((2, ([byte, 0, 0, 0], 1)));
-    match text.get(1) {
-        None | Some(0) => Err(SyntaxFault::OpenString),
-        Some(b'b') => one(8),
-        Some(b'f') => one(12),
-        Some(b'n') => one(b'\n'),
-        Some(b'r') => one(b'\r'),
-        Some(b't') => one(b'\t'),
+/// Resolves an escape, and says how long it is.
+fn escape(escape: &[u8], text: &mut Vec<u8>) -> Result<usize, SyntaxFault> {
+    let byte = match escape.get(1) {
+        None | Some(0) => return Err(SyntaxFault::OpenString),
+        Some(b'b') => 8,
+        Some(b'f') => 12,
+        Some(b'n') => b'\n',
+        Some(b'r') => b'\r',
+        Some(b't') => b'\t',
         Some(b'u') => {
-            let high = hex(text.get(2..6))?;
-            if high & 0xf800 != 0xd800 {
-                return Ok((6, utf8(high)));
-            }
-            if text.get(6..8) != Some(b"\\u") {
+            let high = hex(escape.get(2..6))?;
+            let (length, code) = if high & 0xf800 != 0xd800 {
+                (6, high)
+            } else if escape.get(6..8) == Some(b"\\u") {
+                // Bits are joined, not added, and the second half is not looked at: json-parser's arithmetic.
+                (12, 0x1_0000 | (high & 0x3ff) << 10 | hex(escape.get(8..12))? & 0x3ff)
+            } else {
                 return Err(SyntaxFault::BadEscape);
-            }
-            let low = hex(text.get(8..12))?;
-            // Bits are joined, not added, and the second half is not looked at: json-parser's arithmetic.
-            Ok((12, utf8(0x1_0000 | (high & 0x3ff) << 10 | low & 0x3ff)))
+            };
+            let char = char::from_u32(code).ok_or(SyntaxFault::BadEscape)?;
+            text.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+            return Ok(length);
         }
-        Some(&byte) => one(byte),
-    }
+        Some(byte) => *byte,
+    };
+    text.push(byte);
+    Ok(2)
 }
 
 fn hex(digits: Option<&[u8]>) -> Result<u32, SyntaxFault> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
     let join = |value, byte| Some(value << 4 | digit(byte)?);
     digits.and_then(|digits| digits.iter().try_fold(0, join)).ok_or(SyntaxFault::BadEscape)
-}
-
-/// The bytes of a code point and their number. It is below 2^21, but surrogates may be among them.
-fn utf8(code: u32) -> ([u8; 4], usize) {
-    let tail = |shift: u32| 0x80 | (code >> shift & 0x3f) as u8;
-    match code {
-        0..0x80 => ([code as u8, 0, 0, 0], 1),
-        0x80..0x800 => ([0xc0 | (code >> 6) as u8, tail(0), 0, 0], 2),
-        0x800..0x1_0000 => ([0xe0 | (code >> 12) as u8, tail(6), tail(0), 0], 3),
-        _ => ([0xf0 | (code >> 18) as u8, tail(12), tail(6), tail(0)], 4),
-    }
 }

@@ -8,15 +8,13 @@ use crate::span::Span;
 /// The value in the notation of Rust, which shows keys in their order.
 fn shape(value: Value<'_>) -> String {
     match value.kind() {
-        Kind::Array(count) => {
+        Kind::Array => {
             let items: Vec<_> = value.items().map(shape).collect();
-            assert_eq!(items.len(), count);
             format!("[{}]", items.join(" "))
         }
-        Kind::Object(count) => {
+        Kind::Object => {
             let member = |member: Member<'_>| format!("{}:{}", member.key.escape_ascii(), shape(member.value));
             let members: Vec<_> = value.members().map(member).collect();
-            assert_eq!(members.len(), count);
             format!("{{{}}}", members.join(" "))
         }
         Kind::String(text) => format!("'{}'", text.escape_ascii()),
@@ -173,7 +171,7 @@ fn depth_costs_nothing() {
     let deep = 1_000_000;
     let text = format!("{}{}", "[".repeat(deep), "]".repeat(deep));
     let document = Document::parse(text.as_bytes()).expect("JSON");
-    assert_eq!(document.root().kind(), Kind::Array(1));
+    assert_eq!(*document.root().kind(), Kind::Array);
     assert_eq!(refused("[{\"a\":".repeat(deep)), SyntaxFault::UnexpectedEnd);
 }
 

@@ -1,64 +1,44 @@
-//! The tree of a JSON text. Nodes lie in one list, so that depth costs nothing.
+//! The tree of a JSON text. Its values lie in one list in their order, each with the place behind it, so that depth costs
+//! nothing.
+
+use std::borrow::Cow;
 
 use crate::span::Span;
-
-/// No node, no text.
-pub(super) const NONE: u32 = u32::MAX;
 
 /// A parsed JSON text.
 #[derive(Clone, Debug)]
 pub struct Document<'s> {
-    pub(super) source: &'s [u8],
-    pub(super) nodes: Vec<Node>,
-    pub(super) keys: Vec<Text>,
-    /// The strings that have escapes in them, without escapes.
-    pub(super) unescaped: Vec<Box<[u8]>>,
+    pub(super) nodes: Vec<Node<'s>>,
 }
 
-/// A value of the tree. Offsets are short: longer texts are refused.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
-    pub(super) start: u32,
-    pub(super) end: u32,
-    /// The next value in the same array or object.
-    pub(super) next: u32,
+/// A value of the tree.
+#[derive(Clone, Debug)]
+pub(super) struct Node<'s> {
+    pub(super) span: Span,
     /// Its name, in an object.
-    pub(super) key: u32,
-    pub(super) data: Data,
+    pub(super) key: Option<Text<'s>>,
+    pub(super) kind: Kind<'s>,
+    /// The first node that is not within it.
+    pub(super) after: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Data {
-    Null,
-    Bool(bool),
-    Integer(i64),
-    Float,
-    /// Place among the strings with escapes, if it is one of them.
-    String(u32),
-    /// First element and number of elements.
-    Array(u32, u32),
-    /// First member and number of members.
-    Object(u32, u32),
-}
-
-/// A string, by its place with the quotes around it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Text {
-    pub(super) start: u32,
-    pub(super) end: u32,
-    pub(super) unescaped: u32,
+/// A string without its escapes, and its place with the quotes around it.
+#[derive(Clone, Debug)]
+pub(super) struct Text<'s> {
+    pub(super) span: Span,
+    pub(super) text: Cow<'s, [u8]>,
 }
 
 /// A value with its document.
 #[derive(Clone, Copy, Debug)]
 pub struct Value<'d> {
-    document: &'d Document<'d>,
-    node: &'d Node,
+    nodes: &'d [Node<'d>],
+    place: usize,
 }
 
 /// What a value is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind<'d> {
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind<'s> {
     /// `null`
     Null,
     /// `true` or `false`
@@ -68,11 +48,11 @@ pub enum Kind<'d> {
     /// Any other number; see its span for the text.
     Float,
     /// A string without its escapes. It need not be UTF-8.
-    String(&'d [u8]),
-    /// An array of this many elements.
-    Array(usize),
-    /// An object of this many members.
-    Object(usize),
+    String(Cow<'s, [u8]>),
+    /// An array.
+    Array,
+    /// An object.
+    Object,
 }
 
 /// A named value in an object.
@@ -91,46 +71,32 @@ pub fn c_str(text: &[u8]) -> &[u8] {
     text.iter().position(|byte| *byte == 0).map_or(text, |end| &text[..end])
 }
 
-impl<'s> Document<'s> {
+impl Document<'_> {
     /// The value that the text consists of.
     pub fn root(&self) -> Value<'_> {
-        Value { document: self, node: &self.nodes[0] }
-    }
-
-    fn text(&self, text: Text) -> &[u8] {
-        match text.unescaped {
-            NONE => &self.source[text.start as usize + 1..text.end as usize - 1],
-            place => &self.unescaped[place as usize],
-        }
+        Value { nodes: &self.nodes, place: 0 }
     }
 }
 
 impl<'d> Value<'d> {
+    fn node(self) -> &'d Node<'d> {
+        &self.nodes[self.place]
+    }
+
     /// The place of the value.
     pub fn span(self) -> Span {
-        Span::new(self.node.start as usize, self.node.end as usize)
+        self.node().span
     }
 
     /// What it is.
-    pub fn kind(self) -> Kind<'d> {
-        match self.node.data {
-            Data::Null => Kind::Null,
-            Data::Bool(value) => Kind::Bool(value),
-            Data::Integer(value) => Kind::Integer(value),
-            Data::Float => Kind::Float,
-            Data::String(unescaped) => {
-                let Node { start, end, .. } = *self.node;
-                Kind::String(self.document.text(Text { start, end, unescaped }))
-            }
-            Data::Array(_, count) => Kind::Array(count as usize),
-            Data::Object(_, count) => Kind::Object(count as usize),
-        }
+    pub fn kind(self) -> &'d Kind<'d> {
+        &self.node().kind
     }
 
     /// The integer that it is.
     pub fn as_integer(self) -> Option<i64> {
         match self.kind() {
-            Kind::Integer(value) => Some(value),
+            Kind::Integer(value) => Some(*value),
             _ => None,
         }
     }
@@ -145,24 +111,21 @@ impl<'d> Value<'d> {
 
     /// The elements of an array; nothing for other values.
     pub fn items(self) -> impl Iterator<Item = Value<'d>> {
-        let first = match self.node.data {
-            Data::Array(first, _) => first,
-            _ => NONE,
-        };
-        self.chain(first)
+        self.within().filter(move |_| *self.kind() == Kind::Array)
     }
 
     /// The members of an object in their order, repeated ones included; nothing for other values.
     pub fn members(self) -> impl Iterator<Item = Member<'d>> {
-        let first = match self.node.data {
-            Data::Object(first, _) => first,
-            _ => NONE,
-        };
-        self.chain(first).map(|value| {
-            let key = value.document.keys[value.node.key as usize];
-            let key_span = Span::new(key.start as usize, key.end as usize);
-            Member { key: value.document.text(key), key_span, value }
+        self.within().filter_map(|value| {
+            let Text { span, text } = value.node().key.as_ref()?;
+            Some(Member { key: text, key_span: *span, value })
         })
+    }
+
+    /// The values of an array or object, in their order.
+    fn within(self) -> impl Iterator<Item = Value<'d>> {
+        let at = move |place: usize| (place < self.node().after).then_some(Value { place, ..self });
+        std::iter::successors(at(self.place + 1), move |value| at(value.node().after))
     }
 
     /// The first member of this name, as C compares names.
@@ -180,11 +143,5 @@ impl<'d> Value<'d> {
             }
         }
         picked
-    }
-
-    fn chain(self, first: u32) -> impl Iterator<Item = Value<'d>> {
-        let document = self.document;
-        let at = move |place: u32| document.nodes.get(place as usize).map(|node| Value { document, node });
-        std::iter::successors(at(first), move |value| at(value.node.next))
     }
 }

@@ -4,7 +4,7 @@ use super::code::Code;
 use super::collect::Collector;
 use super::edit::Edit;
 use super::listing::{self, Collective, CommRule, Listing};
-use super::problem::Related;
+use super::problem::Problem;
 use super::strict::Strict;
 use super::words::{self, Number, Words};
 use crate::behaviour::Behaviour;
@@ -51,8 +51,8 @@ impl Reader<'_> {
         !spans.is_empty()
     }
 
-    fn add(&mut self, code: Code, span: Span, message: impl Into<String>) {
-        self.problems.add(code, span, self.versions, message);
+    fn add(&mut self, code: Code, span: Span, message: impl Into<String>) -> &mut Problem {
+        self.problems.add(code, span, self.versions, message)
     }
 
     fn file(&mut self, listing: &Listing<'_>) {
@@ -90,11 +90,11 @@ impl Reader<'_> {
         let (said, seen) = (count.value, found as u64);
         let message =
             format!("{said} {what}{} announced, but {seen} follow{}", plural(said), if seen == 1 { "s" } else { "" });
-        let problem = self.problems.add(Code::WrongCount, count.span, self.versions, message);
+        let problem = self.add(Code::WrongCount, count.span, message);
         problem.remedy = format!("Write {seen} here, or correct the lines below.").into();
         problem.edits = vec![Edit::replace(count.span, seen.to_string())];
         if let Some(last) = last {
-            problem.related = vec![Related { span: last.span, message: format!("the last {what}") }];
+            problem.points_to(last.span, format!("the last {what}"));
         }
         self.strict.garbage.push(count.span);
     }
@@ -108,11 +108,10 @@ impl Reader<'_> {
         let Collective { id, count, comm_rules } = collective;
         let ends_early = listing.ends_early;
         match u32::try_from(id.value).ok().filter(|id| *id < Known::ID_COUNT) {
-            None => self.add(
-                Code::NoSuchId,
-                id.span,
-                format!("there is no collective {}", words::shown(id.span.of(self.source))),
-            ),
+            None => {
+                let message = format!("there is no collective {}", words::shown(id.span.of(self.source)));
+                self.add(Code::NoSuchId, id.span, message);
+            }
             Some(known) => {
                 if Known::from_id(known).is_none() {
                     let message =
@@ -122,8 +121,7 @@ impl Reader<'_> {
                 }
                 if let Some(earlier) = seen[known as usize].replace(*id) {
                     let message = format!("these rules for {} replace earlier ones", collective::json_name(known));
-                    let problem = self.problems.add(Code::CollectiveTwice, id.span, self.versions, message);
-                    problem.related = vec![Related { span: earlier.span, message: "the earlier ones".to_owned() }];
+                    self.add(Code::CollectiveTwice, id.span, message).points_to(earlier.span, "the earlier ones");
                 }
             }
         }
@@ -194,8 +192,7 @@ impl Reader<'_> {
                 Some(before) if before.value > size.value => self.unsorted("message size", size, before),
                 Some(before) if before.value == size.value => {
                     let message = format!("message size {} comes twice", size.value);
-                    let problem = self.problems.add(Code::Duplicate, size.span, self.versions, message);
-                    problem.related = vec![Related { span: before.span, message: "the first time".to_owned() }];
+                    self.add(Code::Duplicate, size.span, message).points_to(before.span, "the first time");
                     self.strict.flagged.extend([before.span.start, size.span.start]);
                 }
                 _ => {}
@@ -214,8 +211,7 @@ impl Reader<'_> {
 
     fn unsorted(&mut self, what: &str, size: Number, before: Number) {
         let message = format!("{what} {} comes after {}", size.value, before.value);
-        let problem = self.problems.add(Code::Unsorted, size.span, self.versions, message);
-        problem.related = vec![Related { span: before.span, message: "the larger one".to_owned() }];
+        self.add(Code::Unsorted, size.span, message).points_to(before.span, "the larger one");
         self.strict.flagged.extend([before.span.start, size.span.start]);
     }
 

@@ -92,12 +92,7 @@ fn rejected(source: &[u8], rejection: &Rejection, version: &Behaviour, problems:
         RejectionCause::Json(_) => &text,
     };
     // The end of the file is where the last line is.
-    let span = if rejection.span.start >= source.len() {
-        let end = source.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |last| last + 1);
-        Span::new(end.saturating_sub(1), end)
-    } else {
-        rejection.span
-    };
+    let span = rejection.span.within(source);
     problems.merge(Code::Rejected, span, 0, &[*version], || format!("Open MPI ignores the whole file: {cause}"));
 }
 

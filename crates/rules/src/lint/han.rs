@@ -65,12 +65,7 @@ fn meant(loaded: &Loaded, version: &Behaviour) -> Table {
 
 fn rejected(source: &[u8], rejection: &Rejection, version: &Behaviour, named: bool, problems: &mut Collector) {
     // The end of the file is where the last line is.
-    let span = if rejection.span.start >= source.len() {
-        let end = source.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |last| last + 1);
-        Span::new(end.saturating_sub(1), end)
-    } else {
-        rejection.span
-    };
+    let span = rejection.span.within(source);
     let problem = problems.merge(Code::HanRejected, span, 0, &[*version], || rejection.to_string());
     problem.remedy = remedy(&rejection.fault, version.release).into();
     problem.edits = correction(&rejection.fault, version.release)

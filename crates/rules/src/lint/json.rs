@@ -4,7 +4,7 @@ use super::code::Code;
 use super::code::Severity;
 use super::collect::Collector;
 use super::edit::Edit;
-use super::problem::Related;
+use super::problem::Problem;
 use super::words::shown;
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
@@ -31,12 +31,12 @@ const ALIASES: [(&str, &str); 7] = [
 
 /// Reports a text that was meant to be JSON and is not.
 pub(super) fn not_json(error: &SyntaxError, source: &[u8], versions: &[Behaviour], problems: &mut Collector) {
-    let mut span = error.span;
-    if span.start >= source.len() {
-        let end = source.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |last| last + 1);
-        span = Span::new(end.saturating_sub(1), end);
-    }
-    problems.add(Code::NotJson, span, &readers(versions), format!("the text is not JSON: {error}"));
+    problems.add(
+        Code::NotJson,
+        error.span.within(source),
+        &readers(versions),
+        format!("the text is not JSON: {error}"),
+    );
 }
 
 fn readers(versions: &[Behaviour]) -> Vec<Behaviour> {
@@ -62,8 +62,8 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    fn add(&mut self, code: Code, span: Span, message: impl Into<String>) {
-        self.problems.add(code, span, &self.versions, message);
+    fn add(&mut self, code: Code, span: Span, message: impl Into<String>) -> &mut Problem {
+        self.problems.add(code, span, &self.versions, message)
     }
 
     fn wrong_type(&mut self, value: Value<'_>, what: &str, wanted: &str) {
@@ -108,7 +108,7 @@ impl Reader<'_> {
     }
 
     fn file(&mut self, root: Value<'_>) {
-        if !matches!(root.kind(), Kind::Object(_)) {
+        if !matches!(root.kind(), Kind::Object) {
             self.wrong_type(root, "the file", "an object");
             return;
         }
@@ -118,7 +118,7 @@ impl Reader<'_> {
             self.add(Code::MissingMember, span, "the file has no `collectives`");
             return;
         };
-        if !matches!(collectives.value.kind(), Kind::Object(_)) {
+        if !matches!(collectives.value.kind(), Kind::Object) {
             self.wrong_type(collectives.value, "`collectives`", "an object");
             return;
         }
@@ -137,8 +137,7 @@ impl Reader<'_> {
                 Some(position) => {
                     if let Some(first) = seen[position].replace(member.key_span) {
                         let message = format!("`{}` comes twice, and only the first counts", known[position]);
-                        let problem = self.problems.add(Code::RepeatedKey, member.key_span, &self.versions, message);
-                        problem.related = vec![Related { span: first, message: "the first".to_owned() }];
+                        self.add(Code::RepeatedKey, member.key_span, message).points_to(first, "the first");
                     }
                 }
                 None => self.unknown_key(object, member, known, place),
@@ -158,7 +157,7 @@ impl Reader<'_> {
         match alias.or_else(near) {
             Some(meant) => {
                 let message = format!("`{name}` is ignored: the member is called `{meant}`");
-                let problem = self.problems.add(Code::MisspeltKey, member.key_span, &self.versions, message);
+                let problem = self.add(Code::MisspeltKey, member.key_span, message);
                 problem.remedy = format!("Write \"{meant}\".").into();
                 if (alias.is_some() || plain(&name) == plain(meant)) && object.get(meant).is_none() {
                     problem.edits = vec![Edit::replace(member.key_span, format!("\"{meant}\""))];
@@ -185,7 +184,7 @@ impl Reader<'_> {
             let same = known.clone().find(|known| plain(known) == plain(&name).trim_start_matches("mpi"));
             let meant = same.or_else(|| known.find(|known| close(&name, known)));
             let message = format!("`{name}` is no collective");
-            let problem = self.problems.add(Code::UnknownCollective, member.key_span, &self.versions, message);
+            let problem = self.add(Code::UnknownCollective, member.key_span, message);
             problem.remedy = match meant {
                 Some(meant) => format!("Write \"{meant}\".").into(),
                 None => format!("Write one of {}.", Collective::ALL.map(Collective::name).join(", ")).into(),
@@ -198,8 +197,7 @@ impl Reader<'_> {
         };
         if let Some(first) = seen[id as usize].replace(member.key_span) {
             let message = format!("`{name}` comes twice, and only the last counts");
-            let problem = self.problems.add(Code::RepeatedKey, member.key_span, &self.versions, message);
-            problem.related = vec![Related { span: first, message: "the first".to_owned() }];
+            self.add(Code::RepeatedKey, member.key_span, message).points_to(first, "the first");
         }
         let collective = Collective::from_id(id);
         if collective.is_none() {
@@ -219,12 +217,12 @@ impl Reader<'_> {
     }
 
     fn comm_rules(&mut self, list: Value<'_>, collective: Option<Collective>, name: &str) {
-        if !matches!(list.kind(), Kind::Array(_)) {
+        if !matches!(list.kind(), Kind::Array) {
             self.wrong_type(list, &format!("`{name}`"), "an array of communicator rules");
             return;
         }
         for comm_rule in list.items() {
-            if !matches!(comm_rule.kind(), Kind::Object(_)) {
+            if !matches!(comm_rule.kind(), Kind::Object) {
                 self.wrong_type(comm_rule, "a communicator rule", "an object");
                 continue;
             }
@@ -251,7 +249,7 @@ impl Reader<'_> {
                 self.add(Code::MissingMember, span, "the communicator rule has no `rules`");
                 continue;
             };
-            if !matches!(rules.kind(), Kind::Array(_)) {
+            if !matches!(rules.kind(), Kind::Array) {
                 self.wrong_type(rules, "`rules`", "an array");
                 continue;
             }
@@ -273,9 +271,9 @@ impl Reader<'_> {
     /// A number that is kept in a C `int`.
     fn int(&mut self, member: Member<'_>, key: &str) {
         match member.value.kind() {
-            Kind::Integer(value) if i32::try_from(value).is_ok_and(|value| value >= 0) => {}
+            Kind::Integer(value) if i32::try_from(*value).is_ok_and(|value| value >= 0) => {}
             Kind::Integer(value) => {
-                let message = format!("`{key}` becomes {}", value as i32);
+                let message = format!("`{key}` becomes {}", *value as i32);
                 self.add(Code::NumberRange, member.value.span(), message);
             }
             Kind::String(text) if is_inf(text) => {
@@ -286,7 +284,7 @@ impl Reader<'_> {
     }
 
     fn rule(&mut self, rule: Value<'_>, collective: Option<Collective>) {
-        if !matches!(rule.kind(), Kind::Object(_)) {
+        if !matches!(rule.kind(), Kind::Object) {
             self.wrong_type(rule, "a message rule", "an object");
             return;
         }
@@ -295,8 +293,10 @@ impl Reader<'_> {
         for (member, key) in [(min, "msg_size_min"), (max, "msg_size_max")] {
             let Some(member) = member else { continue };
             match member.value.kind() {
-                Kind::Integer(size) if size >= 0 => {}
-                Kind::Integer(size) => self.add(Code::NumberRange, member.value.span(), format!("`{key}` is {size}")),
+                Kind::Integer(size) if *size >= 0 => {}
+                Kind::Integer(size) => {
+                    self.add(Code::NumberRange, member.value.span(), format!("`{key}` is {size}"));
+                }
                 Kind::String(text) if is_inf(text) => {}
                 _ => self.wrong_type(member.value, &format!("`{key}`"), "an integer or \"inf\""),
             }
@@ -325,7 +325,7 @@ impl Reader<'_> {
         let exists = match value.kind() {
             Kind::Integer(id) => {
                 text = id.to_string();
-                known(id)
+                known(*id)
             }
             Kind::String(name) => {
                 let name = c_str(name);
@@ -347,8 +347,7 @@ impl Reader<'_> {
         let algorithms = registry::algorithms(self.release, collective);
         let list: Vec<_> = algorithms.map(|algorithm| format!("{} {}", algorithm.id, algorithm.name)).collect();
         let message = format!("{} has no algorithm `{text}`, and the rule is dropped", collective.name());
-        let problem = self.problems.add(Code::UnknownName, value.span(), &self.versions, message);
-        problem.remedy = format!("Write one of {}.", list.join(", ")).into();
+        self.add(Code::UnknownName, value.span(), message).remedy = format!("Write one of {}.", list.join(", ")).into();
     }
 }
 
@@ -356,15 +355,15 @@ fn is_inf(text: &[u8]) -> bool {
     [&b"inf"[..], b"Inf", b"INF"].iter().any(|inf| text.starts_with(inf))
 }
 
-fn kind(kind: Kind<'_>) -> &'static str {
+fn kind(kind: &Kind<'_>) -> &'static str {
     match kind {
         Kind::Null => "null",
         Kind::Bool(_) => "a truth value",
         Kind::Integer(_) => "an integer",
         Kind::Float => "a number with fraction, exponent or too many digits",
         Kind::String(_) => "a string",
-        Kind::Array(_) => "an array",
-        Kind::Object(_) => "an object",
+        Kind::Array => "an array",
+        Kind::Object => "an object",
     }
 }
 
@@ -372,7 +371,7 @@ fn kind(kind: Kind<'_>) -> &'static str {
 fn short(value: Value<'_>) -> Span {
     let span = value.span();
     match value.kind() {
-        Kind::Array(_) | Kind::Object(_) => Span::new(span.start, span.start + 1),
+        Kind::Array | Kind::Object => Span::new(span.start, span.start + 1),
         _ => span,
     }
 }

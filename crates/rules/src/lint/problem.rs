@@ -85,6 +85,13 @@ pub struct Report {
     pub problems: Vec<Problem>,
 }
 
+impl Problem {
+    /// Points to another place that it has to do with.
+    pub(super) fn points_to(&mut self, span: Span, message: impl Into<String>) {
+        self.related = vec![Related { span, message: message.into() }];
+    }
+}
+
 impl Report {
     /// How many problems are exactly this bad.
     pub fn count(&self, severity: Severity) -> usize {
