@@ -54,6 +54,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Diff(diff) => cmd::diff::run(&diff),
         Command::Guidelines(guidelines) => cmd::guidelines::run(&guidelines),
         Command::Bench(bench) => cmd::bench::run(&bench),
+        Command::Irregular(irregular) => cmd::irregular::run(&irregular).map(done),
         Command::Model(model) => cmd::model::run(&model),
         Command::Study(study) => cmd::study::run(&study).map(done),
         Command::Completions(completions) => cmd::completions::run(&completions).map(done),

@@ -5,6 +5,7 @@ pub(crate) mod doctor;
 mod generate;
 mod guidelines;
 mod import;
+mod irregular;
 mod model;
 mod report;
 mod session;
@@ -32,6 +33,7 @@ pub(crate) use bench::Bench;
 pub(crate) use generate::{Completions, Man};
 pub(crate) use guidelines::Guidelines;
 pub(crate) use import::{Import, Plausible, Time, Unit};
+pub(crate) use irregular::IrregularArgs;
 pub(crate) use model::{Fit, ModelAction, ModelArgs, Predict};
 pub(crate) use report::{Report, ReportFormat};
 pub(crate) use session::Session;
@@ -99,6 +101,8 @@ pub(crate) enum Command {
     Diff(Diff),
     /// Check that no collective is slower than other calls that do the same, and say where and how badly
     Guidelines(Guidelines),
+    /// Show calls that now and then take many times as long, as gathers over TCP do, and what cures them
+    Irregular(IrregularArgs),
     /// Fit a communication model to timings of messages, name slow nodes, and predict what collectives take
     Model(ModelArgs),
     /// Time a collective as the OSU micro-benchmarks do, and print the same columns

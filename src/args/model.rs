@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use collrules_model::{Simulator, Terms};
+use collrules_record::options::Modelling;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::values::percent;
 use collrules_rules::{Collective, Release};
@@ -30,13 +31,14 @@ pub(crate) struct ModelArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct Fit {
-    /// A model that was fitted before: its directory, or its model.json
-    #[arg(value_name = "MODEL", required_unless_present = "probes", conflicts_with = "probes")]
+    /// Measure nothing: fit the probes of this run, or show the model in this model.json
+    #[arg(value_name = "RUN|MODEL", conflicts_with = "probes")]
     pub(crate) input: Option<PathBuf>,
-    /// Fit the timings of this table
+    /// Measure nothing: fit the timings of this table
     #[arg(long, value_name = "TABLE")]
     pub(crate) probes: Option<PathBuf>,
-    /// Directory for model.json, model.md and model.html
+    /// Directory for what is measured, and for model.json, model.md and model.html [default: collrules-model-DATE-TIME where
+    /// something is measured]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Print the model as a simulator reads it instead: simgrid, loggopsim
@@ -54,6 +56,8 @@ pub(crate) struct Fit {
     /// Print the model as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) modelling: Modelling,
 }
 
 #[derive(Debug, Subcommand)]

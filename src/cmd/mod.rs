@@ -14,6 +14,7 @@ mod foresee;
 pub(crate) mod guidelines;
 mod han;
 pub(crate) mod import;
+pub(crate) mod irregular;
 pub(crate) mod man;
 pub(crate) mod measure;
 pub(crate) mod model;

@@ -1,8 +1,10 @@
 //! `collrules model`: what messages take, which nodes are slow, and what collectives would take.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use collrules_model::export;
+use collrules_record::manifest;
 use collrules_record::model::Model;
 use collrules_record::rundir::{self, RunDir};
 use collrules_report::model as report;
@@ -11,8 +13,12 @@ use collrules_workflow::model;
 use crate::args::{Fit, ModelAction, ModelArgs, Predict};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::progress::Output;
 use crate::screen::{self, Ink, paint};
 use crate::session;
+
+/// Launches that may fail, as everywhere.
+const FAILURES: u32 = 20;
 
 pub(crate) fn run(args: &ModelArgs) -> Result<Exit, Failure> {
     match &args.action {
@@ -22,13 +28,28 @@ pub(crate) fn run(args: &ModelArgs) -> Result<Exit, Failure> {
 }
 
 fn fit(args: &Fit) -> Result<Exit, Failure> {
-    let fitted = match (&args.probes, &args.input) {
-        (Some(table), _) => session::plain(|session| model::of_table(table, args.release, args.terms(), session))?,
-        (None, Some(input)) => model::open(input)?,
-        // The command line asks for one of the two.
-        (None, None) => return Err(Failure::usage("name a model, or a table with --probes")),
+    let derived = || args.out.as_ref().map(RunDir::prepare_derived).transpose();
+    let (fitted, target) = match (&args.probes, &args.input) {
+        (Some(table), _) => {
+            let fitted = session::plain(|session| model::of_table(table, args.release, args.terms(), session))?;
+            (fitted, derived()?)
+        }
+        (None, Some(input)) if input.is_dir() && input.join(rundir::SAMPLES).exists() => {
+            let fitted = model::of_run(input, args.terms())?;
+            // Fitted anew with other terms, a run's own files say so.
+            (fitted, Some(derived()?.map_or_else(|| RunDir::open(input), Ok)?))
+        }
+        (None, Some(input)) => (model::open(input)?, derived()?),
+        (None, None) => {
+            let default = || PathBuf::from(format!("collrules-model-{}", manifest::stamp()));
+            let out = args.out.clone().unwrap_or_else(default);
+            let output = Output::of(args.json);
+            let (run, fitted) = session::with(FAILURES, output, |session| {
+                model::measured(&args.modelling, &out, args.terms(), session)
+            })?;
+            (fitted, Some(run))
+        }
     };
-    let target = args.out.as_ref().map(RunDir::prepare_derived).transpose()?;
     if let Some(target) = &target {
         model::write(target, &fitted)?;
     }

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use collrules_record::Validation;
+use collrules_record::model::Model;
 use collrules_rules::Collective;
 
 use crate::support::{OpenMpi, Ran, alone_under_each_release, findings, prepare, skip};
@@ -283,6 +284,32 @@ fn hosts_get_their_rates_and_ports_their_queues() {
     said("--hosts 3 --bandwidth 200mbit,100mbit").exits(2).complains("names 2 rates for 3 hosts");
     said("--hosts 2 --bandwidth 10,20").exits(2).complains("is a rate such as 200mbit");
     said("--hosts 2 --bandwidth none --queue 32kb").exits(2).complains("needs a rate for each link");
+}
+
+/// Rates differ as they were asked for, and the slow host is named, and no other.
+#[test]
+#[ignore = "part of `make test-all`"]
+fn a_slow_host_is_named_with_its_rate() {
+    if !is_possible() {
+        return;
+    }
+    alone_under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let out = scratch.path().join("model");
+        let hosts = "--hosts 4 --bandwidth 200mbit,200mbit,200mbit,100mbit";
+        let arguments = "model --sizes 4K,32K,128K --budget 100s --launches 3 --out";
+        let arguments =
+            if mpi.is_before(5) { arguments.to_owned() } else { arguments.replace("--out", "--disable-han --out") };
+        on_hosts(mpi, hosts, &arguments, &out).exits(10);
+        let model: Model = serde_json::from_str(&fs::read_to_string(out.join("model.json")).unwrap()).unwrap();
+        let slow: Vec<u32> = model.slow.nodes.iter().filter(|node| node.bytes.0 > 0).map(|node| node.rank).collect();
+        assert_eq!(slow, [3], "{}: {:?}", mpi.version, model.slow);
+        for pair in &model.nodes.unwrap().pairs {
+            let asked = if pair.ranks.1 == 3 { 100e6 } else { 200e6 };
+            let found = 8.0 * pair.rate.unwrap().point;
+            assert!((found / asked - 1.0).abs() < 0.1, "{}: {pair:?}", mpi.version);
+        }
+    });
 }
 
 /// Whatever ends a command, its hosts and all that runs on them are gone soon after.

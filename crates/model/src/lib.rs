@@ -16,17 +16,21 @@
 //! | `machine` | a model as such a platform |
 //! | `tree`, `schedule` | the messages of coll/tuned's algorithms |
 //! | `predict` | what a model says of a collective |
+//! | `quality` | what it says of collectives that were measured, beside what neighbouring sizes say |
+//! | [`irregular`] | distributions of calls: stalls, their cures, leaps |
 //! | `export` | models as network simulators read them |
 
 mod curve;
 mod export;
 mod fit;
+pub mod irregular;
 mod lmo;
 mod machine;
 mod platform;
 mod play;
 mod predict;
 mod probe;
+mod quality;
 mod schedule;
 mod slow;
 pub mod table;
@@ -43,6 +47,7 @@ pub use platform::Platform;
 pub use play::{Action, Stuck, play};
 pub use predict::{Call, predict};
 pub use probe::{BadKind, Kind, Probe, Probes, Timing};
+pub use quality::quality;
 pub use schedule::{known, programs};
 pub use slow::Terms;
 pub use way::Limit;

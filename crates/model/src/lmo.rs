@@ -75,10 +75,20 @@ pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<String>) -> Opt
         Pair {
             ranks: *pair,
             place: at(probes, &probe).unwrap_or(collrules_record::model::Where::Between),
-            latency: mean(estimates.latency.get(pair)),
+            latency: mean(estimates.latency.get(pair).filter(|all| !below_zero(all, level))),
             rate: mean(Some(&estimates.network(*pair, shared_links))).and_then(inverse),
         }
     };
+    let overlapping =
+        measured.iter().filter(|pair| estimates.latency.get(pair).is_some_and(|all| below_zero(all, level)));
+    let overlapping = overlapping.count();
+    if overlapping > 0 {
+        unknown.push(format!(
+            "No latency of {overlapping} of {} pairs: their nodes take longer for an empty message than it is on its way, so \
+             that senders wait while messages travel.",
+            measured.len()
+        ));
+    }
     let pairs: Vec<Pair> = measured.iter().map(pair).collect();
     let without = pairs.iter().filter(|pair| pair.rate.is_none() && estimates.slope.contains_key(&pair.ranks)).count();
     if without > 0 {
@@ -88,6 +98,11 @@ pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<String>) -> Opt
         ));
     }
     Some(Lmo { bytes: Bytes(bytes.unwrap_or(0)), nodes: ranks.iter().map(node).collect(), pairs, shared_links })
+}
+
+/// Whether values are below zero, and not by chance.
+fn below_zero(values: &[f64], level: f64) -> bool {
+    Estimate::mean(values, level).is_some_and(|mean| mean.point < 0.0 && mean.high.is_none_or(|high| high < 0.0))
 }
 
 /// A rate from a time per byte; none where the time may be none at all.

@@ -94,9 +94,14 @@ pub fn platform(model: &Model, ranks: usize, side: Side) -> Result<Platform, Uns
     };
     let mut fixed: Vec<f64> = nodes.nodes.iter().filter_map(|node| Some(side.time(node.fixed.as_ref()?))).collect();
     let usual = median(&mut fixed).unwrap_or(0.0);
+    let others = |i: usize| (0..ranks).filter(move |j| *j != i);
+    let shortest = |i: usize| others(i).map(|j| made.latency[i][j]).fold(f64::INFINITY, f64::min);
+    let whole: Vec<f64> = (0..ranks).map(shortest).collect();
     for (place, rank) in names.iter().enumerate() {
         let node = nodes.nodes.iter().find(|node| node.rank == *rank);
-        made.fixed[place] = node.and_then(|node| node.fixed.as_ref()).map_or(usual, |it| side.time(it));
+        let fixed = node.and_then(|node| node.fixed.as_ref()).map_or(usual, |it| side.time(it));
+        // Two nodes cannot take longer for an empty message than it takes in all, whatever their probes went through.
+        made.fixed[place] = fixed.min(whole[place] / 2.0);
         made.per_byte[place] = node.and_then(|node| node.per_byte.as_ref()).map_or(0.0, |it| side.time(it));
         if let Some(link) = node.and_then(|node| node.link.as_ref()) {
             // Of the ranks of a host, the quickest shows what its link carries.
@@ -109,9 +114,11 @@ pub fn platform(model: &Model, ranks: usize, side: Side) -> Result<Platform, Uns
         let place = |rank: u32| names.iter().position(|name| *name == rank);
         let (Some(i), Some(j)) = (place(pair.ranks.0), place(pair.ranks.1)) else { continue };
         for (i, j) in [(i, j), (j, i)] {
-            if let Some(latency) = &pair.latency {
-                made.latency[i][j] = side.time(latency);
-            }
+            made.latency[i][j] = match &pair.latency {
+                Some(latency) => side.time(latency),
+                // What is known of the pair is the whole way, of which the nodes have their part.
+                None => (made.latency[i][j] - made.fixed[i] - made.fixed[j]).max(0.0),
+            };
             made.cap[i][j] = match &pair.rate {
                 Some(rate) => side.rate(rate),
                 None if nodes.shared_links || nodes.bytes.0 == 0 => made.cap[i][j],

@@ -177,6 +177,31 @@ fn what_cannot_be_told_is_not_printed() {
     assert!(model.unknown.iter().any(|why| why.starts_with("No rate of")), "{:?}", model.unknown);
 }
 
+/// Where a sender waits until its message is there, its time for a message is all of it, and none is left for the way.
+#[test]
+fn no_latency_is_printed_where_senders_wait_for_messages() {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let (alpha, ranks) = (10e-6, 4);
+    let normal = Normal::new(1.0, 0.005).expect("a spread");
+    let mut timings = Vec::new();
+    for launch in 0..4 {
+        for (i, j) in (0..ranks).flat_map(|i| (0..ranks).filter(move |j| *j != i).map(move |j| (i, j))) {
+            let mut add = |kind: Kind, ranks: Vec<u32>, seconds: f64| {
+                let probe = Probe { kind, ranks, there: 0, back: 0 };
+                timings.push(Timing { probe, launch, seconds: seconds * normal.sample(&mut rng) });
+            };
+            add(Kind::PingPong, vec![i, j], 2.0 * alpha);
+            for k in (0..ranks).filter(|k| *k != i && *k != j) {
+                add(Kind::OneToTwo, vec![i, j, k], 3.0 * alpha);
+            }
+        }
+    }
+    let model = fitted(timings);
+    assert!(model.unknown.iter().any(|why| why.starts_with("No latency of 6 of 6 pairs")), "{:?}", model.unknown);
+    let made = crate::platform(&model, 4, crate::Side::Middle);
+    assert!(made.is_err() || made.is_ok_and(|made| made.latency[0][1] < 1e-6));
+}
+
 #[test]
 fn two_ranks_are_a_pair_and_no_more() {
     let mut rng = ChaCha8Rng::seed_from_u64(7);

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
+use collrules_record::Pattern;
 use collrules_record::estimate::median;
+use collrules_record::pattern::Shape;
+use collrules_record::sample::PatternSample;
 
 use crate::play::Action;
 
@@ -125,6 +128,22 @@ pub struct Timing {
     pub launch: u32,
     /// What the first rank took.
     pub seconds: f64,
+}
+
+impl Timing {
+    /// The timing of a pattern; none where it is no probe.
+    pub fn of_pattern(sample: &PatternSample) -> Option<Self> {
+        let there = sample.pattern.bytes.0;
+        let (kind, back) = match sample.pattern.shape {
+            Shape::PingPong => (Kind::PingPong, there),
+            Shape::Ping => (Kind::PingPong, 0),
+            Shape::OneToTwo => (Kind::OneToTwo, 0),
+            Shape::Train => (Kind::Train { messages: Pattern::TRAIN, delay: 0 }, 0),
+            Shape::Rotation | Shape::ReduceLocal => return None,
+        };
+        let probe = Probe { kind, ranks: sample.cast.ranks().to_vec(), there, back };
+        Some(Self { probe, launch: sample.launch, seconds: sample.max.0 })
+    }
 }
 
 /// A probe: who does what.

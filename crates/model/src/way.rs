@@ -117,11 +117,12 @@ fn lines(times: &BTreeMap<u32, Vec<Point>>, place: Where, limits: &[Limit], leve
     for range in regimes(&means, noise) {
         let points = &means[range];
         let (Some((from, _)), Some((to, _))) = (points.first(), points.last()) else { continue };
-        let within = |points: &[Point]| -> Option<Line> {
-            let these: Vec<Point> = points.iter().filter(|(size, _)| (from..=to).contains(&size)).copied().collect();
-            Line::through(&these)
+        // A launch that ended before it came to all sizes of the range knows no line of it.
+        let within = |all: &&Vec<Point>| -> Option<Line> {
+            let these: Vec<Point> = all.iter().filter(|(size, _)| (from..=to).contains(&size)).copied().collect();
+            Line::through(&these).filter(|_| these.len() == points.len())
         };
-        let by_launch: Vec<Line> = times.values().filter_map(|points| within(points)).collect();
+        let by_launch: Vec<Line> = times.values().filter_map(|all| within(&all)).collect();
         let part = |value: fn(&Line) -> f64| Estimate::mean(&by_launch.iter().map(value).collect::<Vec<_>>(), level);
         let (Some(alpha), Some(beta)) = (part(|line| line.start), part(|line| line.slope)) else { continue };
         let line = Line { start: alpha.point, slope: beta.point };
@@ -200,7 +201,9 @@ fn loggp(
     };
     let busy = trains.iter().find(|(_, delay)| *delay > 0).map(|(count, delay)| each(*count, *delay));
     let free = trains.iter().find(|(_, delay)| *delay == 0).map(|(count, _)| each(*count, 0)).unwrap_or_default();
-    let lines: Vec<Line> = free.values().filter_map(|points| Line::through(&positive(points))).collect();
+    let sizes = points_of(&free);
+    let whole = free.values().filter(|points| points.len() == sizes);
+    let lines: Vec<Line> = whole.filter_map(|points| Line::through(&positive(points))).collect();
     let mean = |values: Vec<f64>| Estimate::mean(&values, level);
     let smallest = |curve: &BTreeMap<u32, Vec<Point>>| -> BTreeMap<u32, f64> {
         curve.iter().filter_map(|(launch, points)| Some((*launch, points.first()?.1))).collect()

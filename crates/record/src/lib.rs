@@ -22,6 +22,7 @@
 //! | [`sample`] | one timing, and its line in the samples file |
 //! | [`options`] | what a user asked a workflow to do |
 //! | [`values`] | values of options, as people write them |
+//! | [`irregular`] | calls that now and then take many times as long |
 //! | [`manifest`] | where the numbers of a run come from |
 //! | [`profile`] | what a program calls, and what one rank of it leaves behind |
 //! | [`proof`] | what was shown about the rules |
@@ -46,6 +47,7 @@ mod format;
 pub mod guidelines;
 pub mod han_choice;
 pub mod handover;
+pub mod irregular;
 pub mod manifest;
 pub mod mockup;
 pub mod model;

@@ -121,6 +121,10 @@ pub struct Grid {
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub patterns: bool,
+    /// Time the probes of a communication model, each rank with at most so many partners; none for tuning.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<u32>,
 }
 
 /// Which mock-ups to time beside the builtin.
@@ -354,6 +358,71 @@ pub struct Studying {
     /// How many times to start the job, instead of what the definition says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=MOST_LAUNCHES), conflicts_with = "run")]
     pub launches: Option<u32>,
+    /// Where jobs run.
+    #[command(flatten)]
+    pub system: System,
+}
+
+/// What `model` shall measure.
+#[derive(Clone, Debug, Args)]
+pub struct Modelling {
+    /// The number of ranks whose messages are timed [default: all slots]
+    #[arg(long = "np", value_name = "N")]
+    pub ranks: Option<Ranks>,
+    /// Message sizes, of probes and of the collectives beside them; empty messages are timed in any case
+    #[arg(long, value_name = "SIZES", default_value = "1K,8K,32K,64K,128K,512K", value_parser = sizes)]
+    pub sizes: List<Bytes>,
+    /// Partners of each rank in probes, at most; with fewer ranks, all pairs are timed
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(2..))]
+    pub partners: u32,
+    /// Collectives that are measured on all ranks to see how well the model predicts them: bcast, scatter, gather
+    #[arg(long = "ops", value_name = "LIST", default_value = "scatter", value_parser = collectives)]
+    pub collectives: List<Collective>,
+    /// Time for all of it; with `none`, each launch goes on until everything is precise or has its most rounds
+    #[arg(long, value_name = "TIME|none", default_value = "240s", value_parser = budget)]
+    pub budget: Budget,
+    /// How many times to start the job; intervals come from differences between launches
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
+    pub launches: u32,
+    /// Seed of every random order
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// How calls are timed.
+    #[command(flatten)]
+    pub timing: Timing,
+    /// Where jobs run.
+    #[command(flatten)]
+    pub system: System,
+}
+
+/// What `irregular` shall measure.
+#[derive(Clone, Debug, Args)]
+pub struct Irregularity {
+    /// Collectives to time, separated by commas
+    #[arg(long = "ops", value_name = "LIST", default_value = "gather,scatter,alltoall", value_parser = collectives)]
+    pub collectives: List<Collective>,
+    /// Communicator sizes, as for tune [default: all slots]
+    #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
+    pub ranks: List<Ranks>,
+    /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
+    #[arg(long, value_name = "SIZES", default_value = "1K:256K", value_parser = sizes)]
+    pub sizes: List<Bytes>,
+    /// Into how many calls messages are split, with barriers between them, as a cure; separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2,4,8", value_parser = clap::value_parser!(u32).range(2..))]
+    pub pieces: Vec<u32>,
+    /// Time for all of it; with `none`, each launch goes on until everything is precise or has its most rounds. Rare stalls
+    /// need many calls
+    #[arg(long, value_name = "TIME|none", default_value = "300s", value_parser = budget)]
+    pub budget: Budget,
+    /// How many times to start the job
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
+    pub launches: u32,
+    /// Seed of every random order
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// How calls are timed.
+    #[command(flatten)]
+    pub timing: Timing,
     /// Where jobs run.
     #[command(flatten)]
     pub system: System,

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use collrules_reference::{Blocks, Script, ping_pong, reduce_local};
+use collrules_reference::{Blocks, Script, one_to_two, ping_pong, reduce_local, train};
 use collrules_rules::{names, stored_as_text};
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,12 @@ use crate::units::{Bytes, Ranks};
 pub enum Shape {
     /// The first rank sends to the second, which sends as much back.
     PingPong,
+    /// The first rank sends to the second, which answers with nothing.
+    Ping,
+    /// The first rank sends to the second, which does not answer, then to the third, which answers with nothing.
+    OneToTwo,
+    /// The first rank sends ten messages in a row to the second, which answers the last with nothing.
+    Train,
     /// Every rank sends to the one before and receives from the one after.
     Rotation,
     /// Every rank applies the operation of reductions, and nobody sends anything.
@@ -27,6 +33,9 @@ pub enum Shape {
 
 names!(Shape, read as "pattern" {
     PingPong "pingpong",
+    Ping "ping",
+    OneToTwo "one-to-two",
+    Train "train",
     Rotation "rotation",
     ReduceLocal "reduce-local",
 });
@@ -66,11 +75,17 @@ impl Pattern {
     /// What is before the name of a shape where collectives stand as well.
     pub const MARK: &'static str = "pattern:";
 
+    /// The messages of a train.
+    pub const TRAIN: u32 = 10;
+
     /// What its parts do, in elements of [`Self::type_size`]; none where there are too few ranks for it.
     pub fn script(self) -> Option<Script> {
         let elements = self.bytes.0 / self.type_size();
         match self.shape {
             Shape::PingPong => (self.ranks.0 == 2).then(|| ping_pong(elements, elements)),
+            Shape::Ping => (self.ranks.0 == 2).then(|| ping_pong(elements, 0)),
+            Shape::OneToTwo => (self.ranks.0 == 3).then(|| one_to_two(elements)),
+            Shape::Train => (self.ranks.0 == 2).then(|| train(elements, Self::TRAIN)),
             Shape::Rotation => Script::rotation(Blocks::equal(elements, self.ranks.0)),
             Shape::ReduceLocal => (self.ranks.0 >= 1).then(|| reduce_local(elements, self.ranks.0)),
         }
@@ -85,7 +100,7 @@ impl Pattern {
     pub fn timed_part(self) -> Option<u32> {
         match self.shape {
             // It begins, and has the answer in the end.
-            Shape::PingPong => Some(0),
+            Shape::PingPong | Shape::Ping | Shape::OneToTwo | Shape::Train => Some(0),
             Shape::Rotation | Shape::ReduceLocal => None,
         }
     }
@@ -199,7 +214,12 @@ mod tests {
 
     #[test]
     fn every_shape_has_a_script_for_its_ranks() {
-        for (shape, ranks) in [(Shape::PingPong, 2), (Shape::Rotation, 5), (Shape::ReduceLocal, 5)] {
+        for shape in Shape::ALL {
+            let ranks = match shape {
+                Shape::PingPong | Shape::Ping | Shape::Train => 2,
+                Shape::OneToTwo => 3,
+                Shape::Rotation | Shape::ReduceLocal => 5,
+            };
             let pattern = Pattern { shape, ranks: Ranks(ranks), bytes: Bytes(64) };
             let script = pattern.script().expect("there is one");
             assert_eq!(script.blocks().ranks(), ranks, "{pattern}");

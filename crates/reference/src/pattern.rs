@@ -16,6 +16,34 @@ pub fn ping_pong(there: u64, back: u64) -> Script {
     Script::of_parts(vec![asks, answers], Blocks::of([there, back]))
 }
 
+/// The first rank sends so many elements to the second, which does not answer, then as many to the third, which answers with
+/// nothing.
+pub fn one_to_two(elements: u64) -> Script {
+    let (message, answer) = (Range::one(0), Range::one(2));
+    let takes = Step::Receive { from: 0, blocks: message, into: Place::Vector };
+    let parts = vec![
+        vec![
+            Step::Send { to: 1, blocks: message },
+            Step::Send { to: 2, blocks: message },
+            Step::Receive { from: 2, blocks: answer, into: Place::Vector },
+        ],
+        vec![takes],
+        vec![takes, Step::Send { to: 0, blocks: answer }],
+    ];
+    Script::of_parts(parts, Blocks::of([elements, 0, 0]))
+}
+
+/// The first rank sends so many elements to the second so many times, and gets an empty answer to the last.
+pub fn train(elements: u64, messages: u32) -> Script {
+    let (message, answer) = (Range::one(0), Range::one(1));
+    let times = messages as usize;
+    let mut sends = vec![Step::Send { to: 1, blocks: message }; times];
+    sends.push(Step::Receive { from: 1, blocks: answer, into: Place::Vector });
+    let mut takes = vec![Step::Receive { from: 0, blocks: message, into: Place::Vector }; times];
+    takes.push(Step::Send { to: 0, blocks: answer });
+    Script::of_parts(vec![sends, takes], Blocks::of([elements, 0]))
+}
+
 /// Every rank applies the operation to so many elements of its own, and nobody sends anything.
 pub fn reduce_local(elements: u64, ranks: u32) -> Script {
     let blocks = Range::one(0);

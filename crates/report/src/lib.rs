@@ -14,6 +14,7 @@
 //! | [`validation`] | what launches without and with a rules file showed |
 //! | [`changes`] | what changed from one run to a later one, as text, Markdown and a page |
 //! | [`guidelines`] | a check of performance guidelines: maps, sentences, tables |
+//! | [`irregular`] | calls that stall, what cures them, and every distribution |
 //! | [`model`] | a communication model: what stands out, lines, tables, a map of pairs |
 //! | [`study`] | a study of chosen algorithms: conclusion, figures, tables |
 //! | [`osu`] | benchmark tables with OSU's columns |
@@ -26,6 +27,7 @@ pub mod changes;
 mod context;
 mod facts;
 pub mod guidelines;
+pub mod irregular;
 pub mod markdown;
 pub mod model;
 pub mod notes;

@@ -16,6 +16,7 @@
 //! | [`validate`] | a rules file against the builtin in fresh launches, and its repair |
 //! | [`verify`] | whether the Open MPI in use obeys a file, and what stands in the way |
 //! | [`guidelines`] | whether calls that do the same are faster than the builtin |
+//! | [`irregular`] | calls that stall: measured, found, cured |
 //! | [`model`] | communication models: fitted, kept, asked |
 //! | [`study`] | chosen algorithms compared on a grid |
 
@@ -24,6 +25,7 @@ pub mod campaign;
 mod clock;
 mod error;
 pub mod guidelines;
+pub mod irregular;
 mod legacy;
 pub mod model;
 pub mod plan;

@@ -1,18 +1,94 @@
-//! Communication models: fitted to probes, kept, and asked.
+//! Communication models: measured, fitted to probes, kept, and asked.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use collrules_model::{Call, Limit, Origin, Terms, fit, predict, table};
-use collrules_record::Estimate;
+use collrules_model::{Call, Limit, Origin, Probes, Terms, Timing, fit, known, predict, quality, table};
 use collrules_record::model::{FORMAT, Model};
+use collrules_record::options::{self, Modelling, Tuning};
 use collrules_record::rundir::{self, RunDir};
+use collrules_record::{CandidateName, Estimate};
 use collrules_report::model as report;
 use collrules_rules::{Choice, Collective, Release, registry};
+use collrules_runner::grid::known_release;
 
 use crate::TOOL;
+use crate::campaign::{Begin, measure};
 use crate::error::WorkflowError;
 use crate::session::Session;
+
+/// Algorithms that segment messages are measured with this segment as well.
+const SEGMENT: &str = "8192";
+
+/// Measures probes, and collectives beside them, and fits a model.
+pub fn measured(
+    options: &Modelling,
+    out: &Path,
+    terms: Terms,
+    session: &mut Session<'_>,
+) -> Result<(RunDir, Model), WorkflowError> {
+    let begin = Begin::New { tuning: tuning(options, session)?, out: out.to_owned() };
+    let measured = measure(&begin, session)?;
+    let run = measured.run().clone();
+    // What was measured may be measured into again from here on.
+    drop(measured);
+    let model = of_run(run.path(), terms)?;
+    Ok((run, model))
+}
+
+/// What is measured for a model.
+fn tuning(options: &Modelling, session: &Session<'_>) -> Result<Tuning, WorkflowError> {
+    let foreign = options.collectives.iter().find(|wanted| known().all(|(collective, _)| collective != **wanted));
+    if let Some(foreign) = foreign {
+        return Err(WorkflowError::Usage(format!(
+            "the messages of {foreign} are not known here; --ops takes bcast, scatter and gather"
+        )));
+    }
+    let slots = session.start(&options.system)?.survey.slots();
+    // Nothing is refined, validated, or given up for being slow.
+    let mut tuning: Tuning =
+        options::read(["--keep-slow", "--refine=0", "--no-validate"]).map_err(WorkflowError::Usage)?;
+    tuning.grid.collectives.clone_from(&options.collectives);
+    tuning.grid.ranks = vec![options.ranks.unwrap_or(slots)];
+    tuning.grid.sizes.clone_from(&options.sizes);
+    tuning.grid.probes = Some(options.partners);
+    for (collective, name) in known().filter(|(collective, _)| options.collectives.contains(collective)) {
+        tuning.grid.only.push((collective, CandidateName::read(name)));
+        let segmented = registry::id_of(Release::V5_0, collective, name)
+            .filter(|_| ["pipeline", "chain", "binary_tree"].contains(&name));
+        if let Some(id) = segmented {
+            let choice = format!("tuned:{id}/{}/{SEGMENT}/0", if name == "chain" { 4 } else { 0 });
+            tuning.grid.only.push((collective, CandidateName::read(&choice)));
+        }
+    }
+    let (budget, launches, seed) = (options.budget, options.launches, options.seed);
+    Ok(Tuning { budget, launches, seed, timing: options.timing, system: options.system.clone(), ..tuning })
+}
+
+/// Fits what a run directory holds of probes, and says how well that predicts its cells.
+pub fn of_run(path: &Path, terms: Terms) -> Result<Model, WorkflowError> {
+    let run = RunDir::open(path)?;
+    let manifest = run.manifest()?;
+    let (samples, file) = (run.samples()?, run.file(rundir::SAMPLES));
+    let timings = samples.patterns(&file)?;
+    let hosts = &manifest.survey.hosts;
+    let order = manifest.plan.placement.layout.order(hosts);
+    let hosts: BTreeMap<u32, String> = (0..).zip(order.iter().map(|rank| hosts[*rank].clone())).collect();
+    let probes = Probes::of(timings.iter().filter_map(Timing::of_pattern), hosts);
+    let release = known_release(&manifest.survey)?;
+    let origin = Origin {
+        source: path.display().to_string(),
+        simulated: manifest.backend == "simulation",
+        library: Some(manifest.survey.library.clone()),
+        release: Some(release),
+    };
+    let model = fit(&probes, &Limit::known(), terms, origin).map_err(|unfit| {
+        WorkflowError::Input(format!("{}: {unfit}; `collrules model --out DIR` measures them", path.display()))
+    })?;
+    let quality = quality(&model, release, &samples.samples(&file)?);
+    Ok(Model { quality, ..model })
+}
 
 /// Fits a table of probes.
 pub fn of_table(

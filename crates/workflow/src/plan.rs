@@ -132,5 +132,6 @@ fn grid(wanted: &options::Grid, tuning: &Tuning) -> Grid {
         layout: tuning.system.layout,
         reference: wanted.reference,
         patterns: wanted.patterns || wanted.reference,
+        probes: wanted.probes,
     }
 }

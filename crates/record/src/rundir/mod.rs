@@ -66,6 +66,10 @@ pub const GUIDELINES_PAGE: &str = "guidelines.html";
 pub const GUIDELINES_TEXT: &str = "guidelines.md";
 /// The same as a table.
 pub const GUIDELINES_TABLE: &str = "guidelines.csv";
+/// Calls that stall, with their distributions.
+pub const IRREGULAR: &str = "irregular.json";
+/// The same as text.
+pub const IRREGULAR_TEXT: &str = "irregular.md";
 /// The communication model.
 pub const MODEL: &str = "model.json";
 /// The same as text.

@@ -9,7 +9,7 @@ use super::error::{self, RunDirError};
 use super::lines::{line_of, line_of_timed, row_of};
 use crate::format::FormatVersion;
 use crate::pattern::Pattern;
-use crate::sample::{COLUMNS, FORMAT, PatternSample, Row, TimedRow};
+use crate::sample::{COLUMNS, Ended, EndedPoint, FORMAT, PatternSample, Row, Sample, TimedRow};
 
 /// The line of the format and the line of the columns.
 pub(super) const HEAD_LINES: usize = 2;
@@ -61,6 +61,23 @@ impl SamplesText {
         let bad = |cause: String| RunDirError::Damaged { path: path.to_owned(), cause };
         let lines = self.text.lines().skip(HEAD_LINES).filter(|line| !line.is_empty() && !line.starts_with('#'));
         lines.map(|line| row_of(line).map_err(bad)).collect()
+    }
+
+    /// The timings of cells, in the order in which they were written, without those of points that failed. `path` is named in
+    /// errors.
+    pub fn samples(&self, path: &Path) -> Result<Vec<Sample>, RunDirError> {
+        let (mut samples, mut failed) = (Vec::new(), BTreeSet::new());
+        for row in self.rows(path)? {
+            match row {
+                Row::Sample(sample) => samples.push(sample),
+                Row::Ended(EndedPoint { cell, candidate, ended: Ended::Disqualified(_), .. }) => {
+                    failed.insert((cell, candidate));
+                }
+                Row::Ended(_) | Row::Pattern(_) | Row::EndedCast(_) => {}
+            }
+        }
+        samples.retain(|sample| !failed.contains(&(sample.cell, sample.candidate)));
+        Ok(samples)
     }
 
     /// The timings of patterns, in the order in which they were written, without those of casts that failed. `path` is

@@ -6,10 +6,12 @@
 //! | `candidates` | the choices that are tried for an algorithm |
 //! | `equivalent` | which of them cannot differ |
 //! | `patterns` | what is timed to know the machine |
+//! | `probes` | what is timed to know each node and pair of it |
 
 mod candidates;
 mod equivalent;
 mod patterns;
+mod probes;
 mod sizes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,6 +72,8 @@ pub struct Grid {
     pub reference: bool,
     /// What messages and operations take, by patterns.
     pub patterns: bool,
+    /// The probes of a communication model, with at most so many partners of each rank.
+    pub probes: Option<u32>,
 }
 
 /// The release of the surveyed library, if its version and every algorithm table that it lists are known.
@@ -125,6 +129,7 @@ impl Default for Grid {
             layout: Layout::Block,
             reference: false,
             patterns: false,
+            probes: None,
         }
     }
 }
@@ -200,7 +205,13 @@ impl Grid {
         let nodes = ranks.iter().map(|ranks| (*ranks, self.layout.nodes(&survey.hosts, *ranks))).collect();
         let placement = Placement { layout: self.layout, nodes, serving: Vec::new() };
         let separate = self.separate(&cells, survey, launches);
-        let (patterns, deployment) = (self.patterns(survey, &ranks), None);
+        let mut patterns = self.patterns(survey, &ranks);
+        patterns.extend(
+            self.probes
+                .map(|partners| probes::plans(largest.0, &self.sizes, self.memory, partners))
+                .unwrap_or_default(),
+        );
+        let deployment = None;
         Ok(Plan { cells, patterns, ranks: largest, launches, schedule, seed, separate, skipped, deployment, placement })
     }
 

@@ -52,7 +52,7 @@ impl Grid {
 /// What the vectors of a rank take.
 fn memory(pattern: Pattern) -> Bytes {
     Bytes(match pattern.shape {
-        Shape::PingPong | Shape::ReduceLocal => 2 * pattern.bytes.0,
+        Shape::PingPong | Shape::ReduceLocal | Shape::Ping | Shape::OneToTwo | Shape::Train => 2 * pattern.bytes.0,
         Shape::Rotation => pattern.bytes.0.saturating_mul(pattern.ranks.0.into()),
     })
 }

@@ -23,6 +23,7 @@ fn grid(collectives: &[Collective]) -> Grid {
         layout: Layout::Block,
         reference: false,
         patterns: false,
+        probes: None,
     }
 }
 

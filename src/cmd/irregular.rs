@@ -1,0 +1,51 @@
+//! `collrules irregular`: calls that now and then take many times as long, and what cures them.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use collrules_record::manifest;
+use collrules_record::rundir::{self, RunDir};
+use collrules_report::irregular as report;
+use collrules_workflow::irregular;
+
+use crate::args::IrregularArgs;
+use crate::failure::Failure;
+use crate::progress::Output;
+use crate::screen::{self, Ink, paint};
+use crate::session;
+
+/// Launches that may fail, as everywhere.
+const FAILURES: u32 = 20;
+
+pub(crate) fn run(args: &IrregularArgs) -> Result<(), Failure> {
+    let (run, found) = match &args.input {
+        Some(input) => {
+            let found = irregular::of_run(input)?;
+            let run = match &args.out {
+                Some(out) => RunDir::prepare_derived(out)?,
+                None => RunDir::open(input)?,
+            };
+            (run, found)
+        }
+        None => {
+            let default = || PathBuf::from(format!("collrules-irregular-{}", manifest::stamp()));
+            let out = args.out.clone().unwrap_or_else(default);
+            session::with(FAILURES, Output::of(args.json), |session| {
+                irregular::measured(&args.irregularity, &out, session)
+            })?
+        }
+    };
+    irregular::write(&run, &found)?;
+    if args.json {
+        return writeln!(std::io::stdout(), "{}", serde_json::to_string(&found)?).map_err(Failure::Stdout);
+    }
+    let mut text = report::text(&found, screen::width());
+    text += &format!("\n{}\n", paint(Ink::Heading, &format!("Files in {}:", run.path().display())));
+    for (name, what) in [
+        (rundir::IRREGULAR_TEXT, "the distribution of every candidate in every cell"),
+        (rundir::IRREGULAR, "all of it for programs"),
+    ] {
+        text += &format!("  {name:<14}  {what}\n");
+    }
+    screen::print(&text)
+}

@@ -1,0 +1,76 @@
+//! Calls that stall, or do not.
+
+use std::fs;
+
+use collrules_record::irregular::Irregular;
+
+use crate::support::collrules;
+
+/// The samples of a simulated run, in which every third call of the builtin gather of 32 KiB takes 200 ms longer.
+#[test]
+fn planted_stalls_are_found_and_cured() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("run");
+    let ran = collrules("irregular --simulate --ops gather --sizes 4K:128K --launches 2 --out", &out).exits(0);
+    ran.says("No call stalls");
+    let file = out.join("samples.csv");
+    let text = fs::read_to_string(&file).unwrap();
+    let mut turn = 0;
+    let stalled: Vec<String> = text
+        .lines()
+        .map(|line| {
+            let mut values: Vec<String> = line.split(',').map(str::to_owned).collect();
+            let is_gather = line.contains(",gather,8,32768,builtin,");
+            turn += usize::from(is_gather);
+            if is_gather && turn % 3 == 0 {
+                // The times are the three columns after the candidate.
+                for value in &mut values[7..10] {
+                    *value = (value.parse::<f64>().unwrap() + 0.2 + f64::from(turn as u32 % 10) * 1e-3).to_string();
+                }
+            }
+            values.join(",")
+        })
+        .collect();
+    fs::write(&file, stalled.join("\n") + "\n").unwrap();
+    let ran = collrules("irregular", &out).exits(0);
+    ran.says("gather by the builtin on 8 ranks stalls from 32KiB to 32KiB (up to 16KiB none)");
+    ran.says("TCP's timeout");
+    ran.says("What helps best is ");
+    let found: Irregular = serde_json::from_str(&fs::read_to_string(out.join("irregular.json")).unwrap()).unwrap();
+    let [range] = &found.stalls[..] else { panic!("{:?}", found.stalls) };
+    assert_eq!(range.pieces, Some(2));
+    assert!(range.cures.iter().all(|cure| cure.mean.1 < cure.mean.0 && cure.p99.1 < cure.p99.0));
+    assert!(fs::read_to_string(out.join("irregular.md")).unwrap().contains("| cell | by | calls |"));
+}
+
+#[test]
+fn a_directory_without_a_run_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    collrules("irregular", scratch.path()).exits(3);
+}
+
+/// Every byte of gathers and scatters in pieces arrives, for sizes that do not divide.
+#[cfg(feature = "mpi")]
+#[test]
+fn gathers_and_scatters_in_pieces_move_every_byte() {
+    use std::path::Path;
+    use std::process::Command;
+
+    use crate::support::{Ran, prepare, skip, under_each_release};
+
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let program = scratch.path().join("check");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/hmpi/check.c");
+        let mut compile = Command::new("mpicc");
+        compile.args(["-Wall", "-Wextra", "-Werror", "-O1", "-o"]).arg(&program).arg(source);
+        let Ok(compiled) = compile.output() else { return skip("no mpicc that compiles the example") };
+        Ran::from(compiled).exits(0);
+        for ranks in ["1", "3"] {
+            let mut command = Command::new(&mpi.mpirun);
+            prepare(&mut command);
+            command.args(["--oversubscribe", "-np", ranks]).arg(&program);
+            Ran::from(command.output().unwrap()).exits(0).says("0 bytes are wrong");
+        }
+    });
+}

@@ -1,0 +1,127 @@
+//! Communication models, from tables and from the simulated cluster.
+
+use std::fmt::Write;
+use std::fs;
+
+use collrules_model::{Kind, Platform, play};
+use collrules_record::model::Model;
+
+use crate::support::collrules;
+
+/// Probes of a played machine as a table: links of these rates, three launches that differ by a per cent.
+fn table(rates: &[f64]) -> String {
+    let ranks = rates.len();
+    let mut platform = Platform::shared_links(ranks, 0.0);
+    platform.link = rates.to_vec();
+    platform.fixed = vec![5e-6; ranks];
+    platform.latency = vec![vec![20e-6; ranks]; ranks];
+    let mut text = "pattern,ranks,bytes,back,launch,seconds\n".to_owned();
+    let mut add = |kind: Kind, parts: &[u32], there: u64, back: u64| {
+        let programs = kind.programs(parts, there, back, ranks);
+        let time = play(&platform, &programs).unwrap()[parts[0] as usize];
+        let names: Vec<String> = parts.iter().map(u32::to_string).collect();
+        for (launch, factor) in [0.99, 1.0, 1.01].into_iter().enumerate() {
+            writeln!(text, "{kind},{},{there},{back},{launch},{}", names.join("+"), time * factor).unwrap();
+        }
+    };
+    let ranks = ranks as u32;
+    for i in 0..ranks {
+        for j in (0..ranks).filter(|j| *j != i) {
+            for size in [0, 1024, 32768, 65536, 262_144] {
+                add(Kind::PingPong, &[i, j], size, size);
+                add(Kind::PingPong, &[i, j], size, 0);
+            }
+            for size in [0, 1024, 32768] {
+                add(Kind::Train { messages: 10, delay: 0 }, &[i, j], size, 0);
+            }
+            for k in (0..ranks).filter(|k| *k != i && *k != j) {
+                for size in [0, 32768] {
+                    add(Kind::OneToTwo, &[i, j, k], size, 0);
+                }
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn a_table_names_the_slow_host_and_answers_questions() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (file, out) = (scratch.path().join("probes.csv"), scratch.path().join("model"));
+    fs::write(&file, table(&[25e6, 25e6, 25e6, 12.5e6])).unwrap();
+    let ran = collrules(&format!("model --out {} --probes", out.display()), &file).exits(10);
+    ran.says("Rank 3 takes 2.00x");
+    ran.says("No o_s between hosts");
+    let model: Model = serde_json::from_str(&fs::read_to_string(out.join("model.json")).unwrap()).unwrap();
+    let lmo = model.nodes.as_ref().unwrap();
+    assert!(lmo.shared_links);
+    let rates: Vec<f64> = lmo.nodes.iter().map(|node| node.link.unwrap().point).collect();
+    for (found, planted) in rates.iter().zip([25e6, 25e6, 25e6, 12.5e6]) {
+        assert!((found / planted - 1.0).abs() < 0.1, "{rates:?}");
+    }
+    assert!(fs::read_to_string(out.join("model.html")).unwrap().contains("Something is slower than the rest"));
+    assert!(fs::read_to_string(out.join("model.md")).unwrap().contains("| rank | host |"));
+
+    // Three links of 25 MB/s and one of 12.5 MB/s: the root sends 3 MiB, and the slow one takes 1 MiB in 84 ms.
+    let asked = "model predict --op bcast --algorithm basic_linear --np 4 --size 1M";
+    collrules(asked, &out).exits(0).says("takes 12");
+    collrules("model predict --op bcast --algorithm nonesuch --np 4 --size 1M", &out)
+        .exits(2)
+        .complains("bcast has no algorithm `nonesuch`");
+    collrules("model predict --op allreduce --algorithm 1 --np 4 --size 1M", &out)
+        .exits(2)
+        .complains("are not known here; known are bcast basic_linear");
+    collrules(&asked.replace("--np 4", "--np 9"), &out).exits(2).complains("knows 4 ranks, and 9 are asked for");
+
+    let simgrid = collrules("model --export simgrid", &out).exits(0).stdout;
+    assert_eq!(simgrid.matches("<host ").count(), 4);
+    assert_eq!(simgrid.matches("<route ").count(), simgrid.matches("</route>").count());
+    assert_eq!(simgrid.matches("<route ").count(), 12);
+    collrules("model --export loggopsim", &out).exits(2).complains("the model has no o");
+}
+
+#[test]
+fn alike_hosts_are_called_alike() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("probes.csv");
+    fs::write(&file, table(&[25e6; 4])).unwrap();
+    collrules("model --probes", &file).exits(0).says("No node and no pair stands out by more than 20 %");
+}
+
+#[test]
+fn what_cannot_be_fitted_is_refused_in_a_sentence() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("probes.csv");
+    let fitted = |text: &str| {
+        fs::write(&file, text).unwrap();
+        collrules("model --probes", &file)
+    };
+    fitted("a,b\n1,2\n").exits(3).complains("has no column pattern");
+    fitted("pattern,ranks,bytes,launch,seconds\npingpong,0+1,0,0,-1\n")
+        .exits(3)
+        .complains("line 2: the time is not above zero");
+    fitted("pattern,ranks,bytes,launch,seconds\none-to-two,0+1+2,0,0,1\n").exits(3).complains("no round trips");
+    let ran = fitted("pattern,ranks,bytes,launch,seconds\npingpong,0+1,0,0,1e-5\npingpong,0+1,1024,0,2e-5\n").exits(0);
+    ran.says("that takes probes with three ranks at least");
+    ran.says("intervals take two launches at least");
+    collrules("model --probes", &scratch.path().join("missing")).exits(3).complains("missing");
+    fs::write(scratch.path().join("model.json"), "{\"format\":{\"major\":9,\"minor\":0}}").unwrap();
+    collrules("model", scratch.path()).exits(3);
+}
+
+/// The simulated cluster has 10 µs for a message and 1 ns for a byte.
+#[test]
+fn the_simulated_cluster_is_measured_and_fitted() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("run");
+    collrules("model --simulate --simulated-slots 5 --sizes 1K,32K,256K,1M --out", &out)
+        .exits(0)
+        .says("No node and no pair");
+    let model: Model = serde_json::from_str(&fs::read_to_string(out.join("model.json")).unwrap()).unwrap();
+    assert!(model.simulated && !model.quality.is_empty());
+    let line = &model.ways[0].regimes[0];
+    assert!((line.alpha.point / 10e-6 - 1.0).abs() < 0.05, "{line:?}");
+    assert!((line.beta.point / 1e-9 - 1.0).abs() < 0.05, "{line:?}");
+    // Fitted again, it says the same.
+    collrules("model", &out).exits(0).says("Predicted against measured");
+}
