@@ -83,7 +83,7 @@ fn of_workflow(error: &WorkflowError) -> Exit {
         Error::Unconcluded { cause, .. } => of_workflow(cause),
         Error::Usage(_) => Exit::Usage,
         Error::Input(_) | Error::Open { .. } | Error::Analysis { .. } | Error::NotInForce { .. } => Exit::Input,
-        Error::OtherSystem { .. } => Exit::Environment,
+        Error::OtherSystem { .. } | Error::NoProfile { .. } | Error::NoLibrary { .. } => Exit::Environment,
         Error::Incomplete { .. } | Error::Unchecked { .. } | Error::Unvalidated { .. } | Error::Unshown { .. } => {
             Exit::Incomplete
         }
@@ -95,7 +95,7 @@ fn of_workflow(error: &WorkflowError) -> Exit {
 
 fn of_runner(error: &RunnerError) -> Exit {
     match error {
-        RunnerError::BadArguments(_) | RunnerError::EmptyGrid(_) => Exit::Usage,
+        RunnerError::BadArguments(_) | RunnerError::EmptyGrid(_) | RunnerError::NotAJob { .. } => Exit::Usage,
         RunnerError::Record(error) => of_record(error),
         RunnerError::Rules { .. } => Exit::Input,
         RunnerError::Scratch { .. } | RunnerError::Output(_) => Exit::Output,

@@ -16,7 +16,7 @@ pub(crate) fn flag() -> Arc<AtomicBool> {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)) {
             // The order matters: the first signal finds the flag unset. A system that refuses leaves its default.
-            let _ = flag::register_conditional_shutdown(signal, Exit::Incomplete as i32, Arc::clone(&asked));
+            let _ = flag::register_conditional_shutdown(signal, i32::from(Exit::Incomplete.code()), Arc::clone(&asked));
             let _ = flag::register(signal, Arc::clone(&asked));
         }
         // A file that may not grow shall be an error of the write, which says what is safe, and not the end.

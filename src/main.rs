@@ -57,6 +57,8 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Irregular(irregular) => cmd::irregular::run(&irregular).map(done),
         Command::Model(model) => cmd::model::run(&model),
         Command::Study(study) => cmd::study::run(&study).map(done),
+        Command::Profile(profile) => cmd::profile::run(&profile),
+        Command::Try(tried) => cmd::tried::run(&tried),
         Command::Completions(completions) => cmd::completions::run(&completions).map(done),
         Command::Man(man) => cmd::man::run(&man).map(done),
     }

@@ -7,6 +7,7 @@ mod guidelines;
 mod import;
 mod irregular;
 mod model;
+mod profile;
 mod report;
 mod session;
 mod study;
@@ -27,6 +28,8 @@ use collrules_rules::emit::TargetFormat;
 use collrules_rules::han::Level;
 use collrules_rules::{Behaviour, Collective, Distribution, Release};
 
+use collrules_workflow::profile::weighted;
+
 use crate::failure::Failure;
 use crate::progress::Output;
 pub(crate) use bench::Bench;
@@ -35,6 +38,7 @@ pub(crate) use guidelines::Guidelines;
 pub(crate) use import::{Import, Plausible, Time, Unit};
 pub(crate) use irregular::IrregularArgs;
 pub(crate) use model::{Fit, ModelAction, ModelArgs, Predict};
+pub(crate) use profile::{Profile, ProfileCommand, Show, Try};
 pub(crate) use report::{Report, ReportFormat};
 pub(crate) use session::Session;
 pub(crate) use study::StudyArgs;
@@ -109,6 +113,10 @@ pub(crate) enum Command {
     Bench(Bench),
     /// Compare chosen algorithms on a grid: tables, figures, and a conclusion drawn from the numbers
     Study(StudyArgs),
+    /// Run an MPI program as it is, and see which collectives it calls and where its time goes
+    Profile(Profile),
+    /// Run a program without and with a tuning, in turns, and say whether it is faster
+    Try(Try),
     /// Write completions for a shell to standard output
     Completions(Completions),
     /// Write manual pages
@@ -119,6 +127,10 @@ pub(crate) enum Command {
 pub(crate) struct Tune {
     #[command(flatten)]
     pub(crate) tuning: Tuning,
+    /// Measure what programs call, in order of their time in it until 95 % are covered, and choose what saves them the most:
+    /// profiles that collrules profile made, or their directories; may be repeated, and FILE:WEIGHT says how much each counts
+    #[arg(long, value_name = "FILE[:WEIGHT]", value_parser = weighted, conflicts_with_all = ["collectives", "ranks", "sizes"])]
+    pub(crate) profile: Vec<(PathBuf, f64)>,
     /// Directory for the run, which must not hold one yet [default: collrules-run-DATE-TIME]
     // Without a heading: that of what was flattened before would go on.
     #[arg(long, value_name = "DIR", help_heading = None)]

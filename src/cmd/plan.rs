@@ -15,7 +15,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
         return Err(Failure::usage("the plan of a run is in its manifest.json; --resume resumes it"));
     }
     args.consistent()?;
-    let tuning = &args.tuning;
+    let tuning = &super::measure::tuning(args)?;
     let mut started = start(&tuning.system, &interrupt::flag())?;
     let plan = plan(tuning, &started.survey, started.startup)?;
     if args.session.json {

@@ -21,6 +21,7 @@ mod model;
 mod old_run;
 mod output;
 mod page;
+mod programs;
 mod replay;
 mod session;
 mod simulated;
@@ -43,6 +44,8 @@ mod han;
 mod kills;
 #[cfg(feature = "mpi")]
 mod obeyed;
+#[cfg(feature = "mpi")]
+mod profile;
 #[cfg(feature = "mpi")]
 mod running;
 #[cfg(feature = "mpi")]

@@ -11,7 +11,6 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | [`sizes`] | message sizes in steps finer than powers of two |
 //! | [`table`] | counters of calls, found without locks |
 //! | [`communicators`] | what is known of the communicators of this rank |
 //! | [`recorder`] | a call to its counters; counters to the record of this rank |
@@ -22,5 +21,4 @@ pub mod communicators;
 mod ffi;
 pub mod leave;
 pub mod recorder;
-pub mod sizes;
 pub mod table;

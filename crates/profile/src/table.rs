@@ -9,9 +9,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Acquire, Ordering::Relax
 use std::time::Duration;
 
 use collrules_record::profile::Mode;
+use collrules_record::profile::sizes::step;
 use collrules_rules::Operation;
-
-use crate::sizes;
 
 /// Entries; a power of two.
 const CAPACITY: usize = 8192;
@@ -213,7 +212,7 @@ impl Table {
     /// Counts a call.
     pub fn add(&self, call: &Call) {
         let exact = self.entry(call.key.packed(Width::Exact), call.bytes, EXACT);
-        let entry = exact.or_else(|| self.entry(call.key.packed(Width::Step), sizes::step(call.bytes), MOST));
+        let entry = exact.or_else(|| self.entry(call.key.packed(Width::Step), step(call.bytes), MOST));
         entry.unwrap_or_else(|| self.rest(call.key.operation, call.key.mode)).add(call);
     }
 

@@ -32,6 +32,7 @@
 //! | [`findings`] | what the analysis concluded, as plain data |
 //! | [`guidelines`] | what a check of performance guidelines found |
 //! | [`tree`] | the rules as a tree with its evidence |
+//! | [`tried`] | what runs of a program without and with a tuning showed |
 //! | [`validation`] | what launches without and with the rules file showed |
 
 pub mod benchmark;
@@ -64,6 +65,7 @@ pub mod sample;
 pub mod study;
 pub mod survey;
 pub mod tree;
+pub mod tried;
 pub mod units;
 pub mod validation;
 pub mod values;

@@ -16,6 +16,7 @@ use crate::mockup::Mockup;
 use crate::placement::Layout;
 use crate::plan::DeployWay;
 use crate::policy::Policy;
+use crate::profile::weight::Weight;
 use crate::units::{Bytes, Ranks, Seconds};
 use crate::values::{MOST_LAUNCHES, budget, collectives, communicators, only, percent, ratio, simulated_slots, sizes};
 
@@ -107,6 +108,10 @@ pub struct Grid {
     /// Start a job for each candidate, as people do without collrules. Allgatherv needs that and always gets it
     #[arg(long)]
     pub launch_per_candidate: bool,
+    /// What programs spend in which cells: where there is any, these are measured, and nothing else.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weights: Vec<Weight>,
     /// Which mock-ups to time beside the builtin; none for tuning.
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -262,6 +267,57 @@ pub enum Scenario {
     // `scatter+allgather` and an algorithm take two thirds of its time, and for short ones of allreduce, where
     // `reduce+bcast` takes half of its time, and no algorithm helps.
     Planted,
+}
+
+/// What `profile` shall do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
+pub struct Profiling {
+    /// Time a barrier before every N-th call of a communicator (10 where no number is given), to tell waiting for late ranks
+    /// from the collective itself. That changes how the program runs
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10", require_equals = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub imbalance: Option<u32>,
+    /// The library to preload [default: libcollrules_profile.so beside collrules, or in the lib directory beside it]
+    #[arg(long, value_name = "FILE")]
+    pub library: Option<PathBuf>,
+    /// The command that starts the program: mpirun or srun with all its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+/// What `try` shall do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
+pub struct Trying {
+    /// Pairs of runs at most, one without and one with the tuning. Fewer are made where it is clear before
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(3..=1000))]
+    pub pairs: u32,
+    /// Time for all of it; no pair is begun that would not end in time
+    #[arg(long, value_name = "TIME|none", default_value = "none", value_parser = budget)]
+    pub budget: Budget,
+    /// Differences, in percent, that count as none
+    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
+    pub min_difference: f64,
+    /// Largest acceptable probability of a wrong verdict of faster or slower, in percent, over all looks at the pairs
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
+    pub error_rate: f64,
+    /// Compare a number that the program prints, instead of the wall time: a regular expression, whose first group (or all
+    /// of it) is the number. The last match counts, and lower is better
+    #[arg(long, value_name = "REGEX")]
+    pub metric: Option<String>,
+    /// Higher is better
+    #[arg(long, requires = "metric")]
+    pub higher_is_better: bool,
+    /// A command for a shell that restores what a run changes, before each run
+    #[arg(long, value_name = "COMMAND")]
+    pub setup: Option<String>,
+    /// Run the program twice more with the profiler, to see its time in collectives without and with the tuning
+    #[arg(long)]
+    pub collectives: bool,
+    /// The library to preload for that [default: libcollrules_profile.so beside collrules, or in the lib directory beside it]
+    #[arg(long, value_name = "FILE")]
+    pub library: Option<PathBuf>,
+    /// The command that starts the program: mpirun or srun with all its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
 }
 
 /// What `validate` shall do.

@@ -16,6 +16,8 @@
 //! | [`guidelines`] | a check of performance guidelines: maps, sentences, tables |
 //! | [`irregular`] | calls that stall, what cures them, and every distribution |
 //! | [`model`] | a communication model: what stands out, lines, tables, a map of pairs |
+//! | [`profile`] | what a program calls, and what it could gain |
+//! | [`tried`] | what runs of a program without and with a tuning showed |
 //! | [`study`] | a study of chosen algorithms: conclusion, figures, tables |
 //! | [`osu`] | benchmark tables with OSU's columns |
 //! | `plot` | curves, heatmaps and other drawings as SVG |
@@ -35,12 +37,14 @@ pub mod osu;
 pub mod page;
 pub mod plain;
 mod plot;
+pub mod profile;
 mod reasons;
 pub mod study;
 pub mod summary;
 pub mod tables;
 pub mod terminal;
 pub mod tree;
+pub mod tried;
 pub mod validation;
 pub mod words;
 

@@ -24,6 +24,17 @@ pub enum RunnerError {
          default feature `mpi`), or name it with --worker"
     )]
     NoWorker,
+    /// A command line that starts no job.
+    #[error(
+        "`{words}` cannot be run as an MPI job: {why}. Write mpirun or srun and the program behind --, such as \
+         -- mpirun -np 4 ./app"
+    )]
+    NotAJob {
+        /// The command line.
+        words: String,
+        /// Why not.
+        why: String,
+    },
     /// The launcher is not Open MPI's.
     #[error("`{launcher}` is not Open MPI's mpirun (its --version says `{said}`); name another with --mpirun")]
     NotOpenMpi {

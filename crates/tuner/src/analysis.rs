@@ -44,6 +44,7 @@ pub fn analyze_under(
         criteria,
         policy,
         given_back: &[],
+        weights: observations.weights(),
         handable: &BTreeSet::new(),
     };
     analyze_in(observations, &View::default(), &terms, source)

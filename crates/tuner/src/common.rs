@@ -10,6 +10,7 @@ use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Ranks};
 use collrules_rules::{Collective, Release};
 
+use crate::observations::Weights;
 use crate::statistics::{Score, adjust, mean, stratified};
 use crate::verdict::{JudgedCell, JudgedPoint, resolved};
 
@@ -44,6 +45,7 @@ pub(crate) fn convincing_choices(
     release: Release,
     criteria: Criteria,
     assumptions: Assumptions,
+    weights: Weights<'_>,
 ) -> Convincing {
     let mut convincing = Convincing::new();
     let mut rivals = Vec::new();
@@ -52,7 +54,7 @@ pub(crate) fn convincing_choices(
         let single = cells.iter().filter(|_| cells.len() == 1).flat_map(JudgedCell::qualified);
         convincing.insert(block(&cells[0]), single.map(|finding| finding.candidate).collect());
         if cells.len() > 1 {
-            rivals.extend(rivals_of(cells, criteria));
+            rivals.extend(rivals_of(cells, criteria, weights));
         }
     }
     let p_values: Vec<f64> = rivals.iter().filter_map(|rival| rival.p_value).collect();
@@ -74,7 +76,7 @@ fn block(cell: &JudgedCell) -> Block {
 struct Rival {
     block: Block,
     candidate: Candidate,
-    /// The mean of the log gains, gains that the clock cannot tell counting as none.
+    /// The mean of the log gains, cells counting for their weights, gains that the clock cannot tell counting as none.
     log_gain: f64,
     /// The mean of the log gains in the launch in which it is smallest.
     least_launch: f64,
@@ -86,15 +88,16 @@ struct Rival {
 }
 
 /// The rivals of a block.
-fn rivals_of(cells: &[JudgedCell], criteria: Criteria) -> Vec<Rival> {
+fn rivals_of(cells: &[JudgedCell], criteria: Criteria, weights: Weights<'_>) -> Vec<Rival> {
+    let weights: Vec<f64> = cells.iter().map(|cell| weights.of(cell.cell)).collect();
     let candidates = cells[0].points.iter().map(|point| point.finding.candidate);
     let points = |candidate| cells.iter().map(|cell| cell.judged(candidate)).collect::<Option<Vec<_>>>();
-    candidates.filter_map(|candidate| Rival::new(block(&cells[0]), &points(candidate)?, criteria)).collect()
+    candidates.filter_map(|candidate| Rival::new(block(&cells[0]), &points(candidate)?, &weights, criteria)).collect()
 }
 
 impl Rival {
-    /// `points` are those of one candidate, one for each cell.
-    fn new(block: Block, points: &[&JudgedPoint], criteria: Criteria) -> Option<Self> {
+    /// `points` are those of one candidate, one for each cell, and so are `weights`.
+    fn new(block: Block, points: &[&JudgedPoint], weights: &[f64], criteria: Criteria) -> Option<Self> {
         let first = points.first()?;
         let mut log_gains = Vec::with_capacity(points.len());
         let mut slower = false;
@@ -113,7 +116,7 @@ impl Rival {
         Some(Self {
             block,
             candidate: first.finding.candidate,
-            log_gain: mean(&log_gains),
+            log_gain: weighted_mean(&log_gains, weights),
             least_launch: launches.values().map(|gains| mean(gains)).min_by(f64::total_cmp)?,
             p_value: scores.map(|scores| stratified(&scores)),
             slower,
@@ -136,6 +139,12 @@ impl Rival {
         };
         shown && !self.slower && !self.barred && self.log_gain.exp() >= 1.0 + criteria.min_gain
     }
+}
+
+/// The mean of values of which each counts for its weight.
+fn weighted_mean(values: &[f64], weights: &[f64]) -> f64 {
+    let sum: f64 = values.iter().zip(weights).map(|(value, weight)| value * weight).sum();
+    sum / weights.iter().sum::<f64>()
 }
 
 /// Slower is a gain below the inverse of the threshold, or an interval wholly below 1.

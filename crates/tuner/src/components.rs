@@ -39,8 +39,15 @@ pub fn analyze_among(
     source: &str,
 ) -> Result<(Findings, BTreeSet<Collective>), TunerError> {
     let handable: BTreeSet<(Collective, Ranks)> = placement.handable(release).collect();
-    let terms =
-        Terms { statistic: observations.statistic(), release, criteria, policy, given_back, handable: &handable };
+    let terms = Terms {
+        statistic: observations.statistic(),
+        release,
+        criteria,
+        policy,
+        given_back,
+        weights: observations.weights(),
+        handable: &handable,
+    };
     let analyze = |view: &View| analyze_in(observations, view, &terms, source);
     let others =
         placement.serving.iter().filter(|serving| !serving.without.is_empty() && !serving.can_hand_over(release));

@@ -1,6 +1,6 @@
 //! Timings as columns, read from the samples of a run or taken from a foreign table. The only module with polars.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use collrules_record::findings::Statistic;
 use collrules_record::rundir::check_head;
 use collrules_record::sample::{COLUMNS, Ended, TableTiming};
-use collrules_record::{Bytes, Candidate, Cell, Pattern, Ranks};
+use collrules_record::{Bytes, Candidate, Cell, Pattern, Ranks, Seconds};
 use collrules_rules::Collective;
 use polars::prelude::*;
 
@@ -27,6 +27,22 @@ pub struct Observations {
     statistic: Statistic,
     left_out: usize,
     expected_launches: u32,
+    weights: BTreeMap<Cell, f64>,
+}
+
+/// What a cell counts for in which programs spend no time, beside 1 for the mean of those in which they do: enough to
+/// choose between what is equal otherwise.
+const LIGHTEST: f64 = 1e-3;
+
+/// What each cell counts for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Weights<'a>(&'a BTreeMap<Cell, f64>);
+
+impl Weights<'_> {
+    /// 1 where all count alike.
+    pub(crate) fn of(self, cell: Cell) -> f64 {
+        if self.0.is_empty() { 1.0 } else { self.0.get(&cell).copied().unwrap_or(LIGHTEST) }
+    }
 }
 
 /// What `coll/tuned` sees of a call, and how it is carried out.
@@ -111,6 +127,27 @@ impl Observations {
         let (mut without, under) = (of(&mut all.difference(&under))?, of(&mut under.iter())?);
         without.ends.disqualified.retain(|(_, candidate), _| *candidate != Candidate::Rules);
         Ok((without, Some(under)))
+    }
+
+    /// Says what programs spend in which cells, so that what is good for them is chosen where cells have to share a choice.
+    #[must_use]
+    pub fn weighing(self, times: impl IntoIterator<Item = (Cell, Seconds)>) -> Self {
+        let mut weights: BTreeMap<Cell, f64> = BTreeMap::new();
+        for (cell, time) in times {
+            *weights.entry(cell).or_default() += time.0;
+        }
+        let mean = weights.values().sum::<f64>() / weights.len().max(1) as f64;
+        if mean > 0.0 {
+            weights.values_mut().for_each(|weight| *weight = (*weight / mean).max(LIGHTEST));
+        } else {
+            weights.clear();
+        }
+        Self { weights, ..self }
+    }
+
+    /// What each cell counts for; without any, all count alike.
+    pub(crate) fn weights(&self) -> Weights<'_> {
+        Weights(&self.weights)
     }
 
     /// The timings of these launches, with all points that got no more samples.
@@ -209,7 +246,7 @@ impl Observations {
         let mut timings = if usable.all() { frame.clone() } else { frame.filter(&usable)? };
         timings.rechunk_mut();
         let left_out = frame.height() - timings.height();
-        Ok(Self { frame: timings, ends, statistic, left_out, expected_launches: 0 })
+        Ok(Self { frame: timings, ends, statistic, left_out, weights: BTreeMap::new(), expected_launches: 0 })
     }
 
     fn whole(&self, name: &str) -> Result<&[u32], TunerError> {

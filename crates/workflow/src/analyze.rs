@@ -190,6 +190,8 @@ fn decide(
     given_back: &[GivenBack],
 ) -> Result<Findings, WorkflowError> {
     let name = run.path().display().to_string();
+    let weights = crate::profile::weights(manifest).iter().map(|weight| (weight.cell, weight.time));
+    let observations = &observations.clone().weighing(weights);
     let criteria = Criteria { clock_step: manifest.survey.clock_step, ..criteria };
     let release = known_release(&manifest.survey)?;
     let (mut findings, freed) = collrules_tuner::analyze_among(

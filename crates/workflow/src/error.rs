@@ -101,6 +101,26 @@ pub enum WorkflowError {
     /// A run directory refused.
     #[error(transparent)]
     Record(#[from] RunDirError),
+    /// A job of which nothing was seen.
+    #[error("there is no profile: {why}")]
+    NoProfile {
+        /// Why not.
+        why: String,
+        /// The code that the job ended with.
+        code: i32,
+    },
+    /// No library to preload.
+    #[error(
+        "no {library} beside {} or in the lib directory beside it: build it (cargo build --release), copy it there, or \
+         name it with --library",
+        beside.display()
+    )]
+    NoLibrary {
+        /// Its name.
+        library: &'static str,
+        /// Where the program is.
+        beside: PathBuf,
+    },
     /// An input that another command takes, or none.
     #[error("{0}")]
     Input(String),

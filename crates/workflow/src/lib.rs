@@ -18,6 +18,8 @@
 //! | [`guidelines`] | whether calls that do the same are faster than the builtin |
 //! | [`irregular`] | calls that stall: measured, found, cured |
 //! | [`model`] | communication models: fitted, kept, asked |
+//! | [`profile`] | what a program calls |
+//! | [`tried`] | whether a tuning makes a program faster |
 //! | [`study`] | chosen algorithms compared on a grid |
 
 pub mod analyze;
@@ -29,6 +31,7 @@ pub mod irregular;
 mod legacy;
 pub mod model;
 pub mod plan;
+pub mod profile;
 pub mod prove;
 pub mod publish;
 mod refine;
@@ -38,6 +41,7 @@ pub mod served;
 pub mod session;
 pub mod start;
 pub mod study;
+pub mod tried;
 pub mod tune;
 pub mod validate;
 pub mod verify;

@@ -125,6 +125,7 @@ fn grid(wanted: &options::Grid, tuning: &Tuning) -> Grid {
         segments: wanted.segments.clone(),
         fanouts: wanted.fanouts.clone(),
         requests: wanted.requests.clone(),
+        weights: wanted.weights.clone(),
         memory: wanted.max_memory,
         launch_per_candidate: wanted.launch_per_candidate,
         mockups: wanted.mockups.as_deref().cloned(),

@@ -1,17 +1,18 @@
 //! After the grid: sizes between those of the grid where the choice changes.
 
-use collrules_record::Plan;
 use collrules_record::findings::Findings;
 use collrules_record::options::Tuning;
 use collrules_record::plan::{CellPlan, Schedule};
+use collrules_record::profile::weight::Weight;
 use collrules_record::units::Seconds;
-use collrules_tuner::refine::{Gap, Refinement, refine};
+use collrules_record::{Cell, Plan};
+use collrules_tuner::refine::{Gap, Proposal, Refinement, refine};
 
-use crate::analyze;
 use crate::campaign::Measured;
 use crate::error::WorkflowError;
 use crate::plan::refinement_per_launch;
 use crate::session::Session;
+use crate::{analyze, profile};
 
 /// Measures what narrows crossovers, and decides anew; until nothing is worth the time or the rounds are over.
 pub(crate) fn refined(measured: &mut Measured, session: &mut Session<'_>) -> Result<Findings, WorkflowError> {
@@ -23,6 +24,8 @@ pub(crate) fn refined(measured: &mut Measured, session: &mut Session<'_>) -> Res
         }
         let findings = analyze::of_run(run, manifest, tuning.criteria, tuning.policy, session)?;
         let proposals = refine(&findings, wanted);
+        let weights = profile::weights(manifest);
+        let proposals: Vec<_> = proposals.into_iter().filter(|proposal| matters(proposal, weights)).collect();
         if proposals.is_empty() {
             session.say("refinement ends: measuring more sizes would not pay");
             return Ok(None);
@@ -36,6 +39,19 @@ pub(crate) fn refined(measured: &mut Measured, session: &mut Session<'_>) -> Res
         Ok(Some(plan(&manifest.plan, cells, tuning, round)))
     })?;
     analyze::of_run(&campaign.run, manifest, tuning.criteria, tuning.policy, session)
+}
+
+/// Whether programs call what lies in a gap; where nothing is known of programs, any may.
+fn matters(proposal: &Proposal, weights: &[Weight]) -> bool {
+    let cell = proposal.plan.cell;
+    let within = |weight: &Weight| match proposal.gap {
+        Gap::Messages(low, high) => {
+            let Cell { collective, ranks, bytes } = weight.cell;
+            (collective, ranks) == (cell.collective, cell.ranks) && low < bytes && bytes < high
+        }
+        Gap::Ranks(..) => false,
+    };
+    weights.is_empty() || weights.iter().any(within)
 }
 
 /// The cells of a round, in a job of as many ranks as that of the grid, so that ranks lie alike.

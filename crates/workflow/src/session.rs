@@ -88,7 +88,7 @@ impl Session<'_> {
     }
 
     /// Tells something that is worth a sentence.
-    pub(crate) fn say(&mut self, sentence: &str) {
+    pub fn say(&mut self, sentence: &str) {
         self.tell(Event::Note(sentence));
     }
 

@@ -5,13 +5,14 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Cell, Validation};
 use collrules_runner::RunnerError;
 use collrules_runner::proof::Proof;
+use collrules_tuner::prospects::saved_of;
 
 use crate::campaign::{Begin, Measured, measure};
 use crate::error::WorkflowError;
 use crate::prove::{self, Draft};
 use crate::publish::{self, Published};
 use crate::session::{Event, Session};
-use crate::{refine, served, validate};
+use crate::{profile, refine, served, validate};
 
 /// Begins a run or resumes one, and leaves proven and validated rules in its directory.
 pub fn tune(begin: &Begin, session: &mut Session<'_>) -> Result<Published, WorkflowError> {
@@ -36,6 +37,9 @@ fn conclude(measured: &mut Measured, session: &mut Session<'_>) -> Result<Publis
     published.validation = validation;
     // Whatever becomes of the validation, what was proven is complete.
     published.write()?;
+    if let Some((saved, of)) = saved_of(profile::weights(&measured.manifest), &published.findings) {
+        session.say(&collrules_report::profile::expected(saved, of));
+    }
     session.tell(Event::Concluded { run: &published.run, findings: &published.findings, proof: &proof });
     if published.validation.is_none() {
         published = validate::after_tuning(measured, published, session)?;

@@ -4,8 +4,14 @@
 //! |---|---|
 //! | here | the profile of a job |
 //! | [`rank`] | what one rank leaves behind, of which a profile is made |
+//! | [`sizes`] | message sizes in steps finer than powers of two |
+//! | [`weight`] | what programs spend in calls, as weights for tuning |
+//! | [`prospect`] | what a program could gain |
 
+pub mod prospect;
 pub mod rank;
+pub mod sizes;
+pub mod weight;
 
 use collrules_rules::{Collective, Operation, names};
 use serde::{Deserialize, Serialize};
@@ -14,6 +20,12 @@ use crate::cell::Cell;
 use crate::format::FormatVersion;
 use crate::placement::Nodes;
 use crate::units::{Bytes, Ranks, Seconds};
+
+/// The name of the file.
+pub const FILE: &str = "profile.json";
+
+/// The same as a page.
+pub const PAGE: &str = "profile.html";
 
 /// The version of `profile.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };

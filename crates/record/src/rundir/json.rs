@@ -117,6 +117,11 @@ pub fn read_findings(path: &Path) -> Result<Findings, RunDirError> {
     read(path, findings::FORMAT)
 }
 
+/// Reads a file that lies in no run directory.
+pub fn read_json_file<T: DeserializeOwned>(path: &Path, known: FormatVersion) -> Result<T, RunDirError> {
+    read(path, known)
+}
+
 fn optional<T: DeserializeOwned>(path: &Path, known: FormatVersion) -> Result<Option<T>, RunDirError> {
     match path.symlink_metadata() {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),

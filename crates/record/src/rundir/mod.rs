@@ -21,7 +21,7 @@ use crate::manifest::Manifest;
 
 pub use error::RunDirError;
 pub use journal::Entry;
-pub use json::read_findings;
+pub use json::{read_findings, read_json_file};
 pub use lock::Held;
 pub use log::RunLog;
 pub use samples::{SampleWriter, SamplesText, check_head, samples_text};

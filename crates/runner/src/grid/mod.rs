@@ -20,6 +20,7 @@ use collrules_guidelines::{Selected, Wishes, select};
 use collrules_record::CandidateName;
 use collrules_record::options::Mockups;
 use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
+use collrules_record::profile::weight::{COVERED, Weight};
 use collrules_record::units::{Bytes, Ranks, powers_of_two};
 use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Survey};
 use collrules_reference::Reference;
@@ -62,6 +63,8 @@ pub struct Grid {
     pub memory: Bytes,
     /// A launch for each candidate of every collective, not only of those that need it.
     pub launch_per_candidate: bool,
+    /// What programs spend in which cells. Where there is any, these are the grid, until [`COVERED`] of the time is.
+    pub weights: Vec<Weight>,
     /// Mock-ups to time beside the builtin.
     pub mockups: Option<Mockups>,
     /// More ranks than slots are meant.
@@ -124,6 +127,7 @@ impl Default for Grid {
             only: BTreeMap::new(),
             memory: Bytes(512 << 20),
             launch_per_candidate: false,
+            weights: Vec::new(),
             mockups: None,
             oversubscribe: false,
             layout: Layout::Block,
@@ -137,6 +141,76 @@ impl Default for Grid {
 impl Grid {
     /// The plan: every cell of the grid with the builtin and every candidate that the running library offers for it.
     pub fn plan(&self, survey: &Survey, launches: u32, schedule: Schedule, seed: u64) -> Result<Plan, RunnerError> {
+        if self.weights.is_empty() {
+            return self.plan_cells(survey, launches, schedule, seed, None);
+        }
+        let (cells, skipped) = self.of_programs(survey);
+        if cells.is_empty() {
+            let why = skipped.first().map_or("the programs call nothing that rules act on".to_owned(), |skipped| {
+                format!("{}: {}", skipped.cell, skipped.why)
+            });
+            return Err(RunnerError::EmptyGrid(why));
+        }
+        fn all<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
+            values.collect::<BTreeSet<T>>().into_iter().collect()
+        }
+        let narrowed = Self {
+            collectives: all(cells.iter().map(|cell| cell.collective)),
+            ranks: all(cells.iter().map(|cell| cell.ranks)),
+            sizes: all(cells.iter().map(|cell| cell.bytes)),
+            ..self.clone()
+        };
+        let mut plan = narrowed.plan_cells(survey, launches, schedule, seed, Some(&cells))?;
+        plan.skipped.extend(skipped);
+        Ok(plan)
+    }
+
+    /// The cells that programs spend their time in, the most time first, until enough of it is covered; and those that
+    /// cannot be measured here, with the share of the time that they are.
+    fn of_programs(&self, survey: &Survey) -> (BTreeSet<Cell>, Vec<Skipped>) {
+        let most = self.layout.most(&survey.hosts);
+        let all: f64 = self.weights.iter().map(|weight| weight.time.0).sum();
+        let mut skipped = Vec::new();
+        let mut fitting: Vec<&Weight> = Vec::new();
+        for weight in &self.weights {
+            let share = format!("{:.1} % of the programs' time in collectives", 100.0 * weight.time.0 / all);
+            let here = self.layout.nodes(&survey.hosts, weight.cell.ranks);
+            let why = if weight.cell.ranks > most {
+                format!("there are {most} slots; {share}")
+            } else if !weight.nodes.0.is_empty() && weight.nodes != here {
+                let other = Layout::ALL.into_iter().find(|layout| {
+                    *layout != self.layout
+                        && weight.cell.ranks <= layout.most(&survey.hosts)
+                        && layout.nodes(&survey.hosts, weight.cell.ranks) == weight.nodes
+                });
+                let remedy = other.map_or(String::new(), |layout| format!("; --layout {layout} measures that"));
+                format!("the programs call it on {}, and here it would be {here}; {share}{remedy}", weight.nodes)
+            } else {
+                fitting.push(weight);
+                continue;
+            };
+            skipped.push(Skipped { cell: weight.cell, why });
+        }
+        fitting.sort_by(|a, b| b.time.0.total_cmp(&a.time.0));
+        let enough = COVERED * fitting.iter().map(|weight| weight.time.0).sum::<f64>();
+        let mut covered = 0.0;
+        let needed = fitting.into_iter().take_while(|weight| {
+            let before = covered;
+            covered += weight.time.0;
+            before < enough
+        });
+        (needed.map(|weight| weight.cell).collect(), skipped)
+    }
+
+    /// The plan of these cells, or of all.
+    fn plan_cells(
+        &self,
+        survey: &Survey,
+        launches: u32,
+        schedule: Schedule,
+        seed: u64,
+        only_these: Option<&BTreeSet<Cell>>,
+    ) -> Result<Plan, RunnerError> {
         let release = known_release(survey)?;
         let with_requests = Behaviour::of(survey.version)?.reads_header;
         let most = self.layout.most(&survey.hosts);
@@ -165,6 +239,9 @@ impl Grid {
             for ranks in &ranks {
                 for bytes in sizes {
                     let cell = Cell { collective: *collective, ranks: *ranks, bytes: *bytes };
+                    if only_these.is_some_and(|these| !these.contains(&cell)) {
+                        continue;
+                    }
                     let with_reference = self.references(cell, only.as_deref()).next().is_some();
                     match sizes::obstacle_with(cell, with_reference, self.memory) {
                         Some(why) => skipped.push(Skipped { cell, why }),

@@ -16,6 +16,7 @@ fn grid(collectives: &[Collective]) -> Grid {
         fanouts: vec![2, 4],
         requests: vec![2],
         only: BTreeMap::new(),
+        weights: Vec::new(),
         memory: DEFAULT_MEMORY,
         launch_per_candidate: false,
         mockups: None,

@@ -24,18 +24,21 @@ pub(super) fn start(
     in_force: bool,
     ranks: Ranks,
 ) -> (BTreeMap<String, Option<String>>, Vec<String>) {
-    let mut changes = switched_off(settings, |name| env::var(name).ok());
+    let changes = environment(settings, in_force && way == DeployWay::Environment);
     let mut options = Vec::new();
-    if in_force {
-        let settings = settings.iter();
-        match way {
-            DeployWay::Environment => {
-                changes.extend(settings.map(|(name, value)| (format!("{PREFIX}{name}"), Some(value.clone()))));
-            }
-            DeployWay::CommandLine => options.extend(settings.map(|(name, value)| (name.clone(), value.clone()))),
-        }
+    if in_force && way == DeployWay::CommandLine {
+        options.extend(settings.iter().map(|(name, value)| (name.clone(), value.clone())));
     }
     (changes, launcher.command(Some(ranks), &options))
+}
+
+/// What a launch changes in the environment so that settings are in force, or are not even where they are otherwise.
+pub fn environment(settings: &BTreeMap<String, String>, in_force: bool) -> BTreeMap<String, Option<String>> {
+    let mut changes = switched_off(settings, |name| env::var(name).ok());
+    if in_force {
+        changes.extend(settings.iter().map(|(name, value)| (format!("{PREFIX}{name}"), Some(value.clone()))));
+    }
+    changes
 }
 
 /// The variables to remove where the file is in force already in the environment of collrules: somebody has read env.sh.

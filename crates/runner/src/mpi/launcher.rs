@@ -208,7 +208,7 @@ fn is_mca(option: &str) -> bool {
 }
 
 /// The file that a program name stands for: itself if it names a directory, else the first one in PATH.
-fn in_path(name: &Path) -> Option<PathBuf> {
+pub(super) fn in_path(name: &Path) -> Option<PathBuf> {
     if name.components().count() > 1 {
         return name.is_file().then(|| std::path::absolute(name).unwrap_or_else(|_| name.to_owned()));
     }
@@ -222,7 +222,7 @@ fn beside_this_program() -> Option<PathBuf> {
 }
 
 /// The version in the first line that mpirun says of itself: `mpirun (Open MPI) 4.1.4`.
-fn open_mpi_version(mpirun: &Path) -> Result<Version, RunnerError> {
+pub(super) fn open_mpi_version(mpirun: &Path) -> Result<Version, RunnerError> {
     let output = Command::new(mpirun)
         .arg("--version")
         .output()

@@ -1,9 +1,10 @@
 //! The backend that launches MPI jobs.
 
 mod conversation;
-mod deployed;
+pub mod deployed;
 mod launcher;
 mod processes;
+pub mod program;
 mod running;
 
 use std::collections::BTreeMap;

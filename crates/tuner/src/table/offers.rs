@@ -11,6 +11,7 @@ use collrules_rules::{Collective, Release};
 
 use super::problem::{BUILTIN, Block, Offer, Problem, Site};
 use crate::common::{self, Convincing, convincing_choices, one_choice};
+use crate::observations::Weights;
 use crate::repair::covers;
 use crate::verdict::{JudgedCell, JudgedPoint, complexity};
 
@@ -23,6 +24,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) policy: Policy,
     /// What keeps the builtin whatever the timings say, since other launches have shown otherwise.
     pub(crate) given_back: &'a [GivenBack],
+    /// What each cell counts for.
+    pub(crate) weights: Weights<'a>,
     /// Where HAN serves, and can hand calls over to `coll/tuned` one by one. The builtin is HAN there.
     pub(crate) handable: &'a BTreeSet<common::Block>,
 }
@@ -73,10 +76,25 @@ struct Bid {
     tied: bool,
 }
 
+/// A cell, by what it looks up.
+#[derive(Clone, Debug)]
+struct Own {
+    at: u64,
+    /// What it counts for.
+    weight: f64,
+    bids: Vec<Bid>,
+}
+
 /// The problems of all collectives; cells are in order of collective, communicator size and message size.
 pub(crate) fn encodings<'a>(cells: &'a [JudgedCell], terms: &Terms<'_>) -> Vec<Encoding<'a>> {
-    let convincing =
-        convincing_choices(cells, terms.statistic, terms.release, terms.criteria, terms.policy.assumptions);
+    let convincing = convincing_choices(
+        cells,
+        terms.statistic,
+        terms.release,
+        terms.criteria,
+        terms.policy.assumptions,
+        terms.weights,
+    );
     let of_collective = cells.chunk_by(|a, b| a.cell.collective == b.cell.collective);
     of_collective.map(|cells| encoding(cells, &convincing, terms)).collect()
 }
@@ -85,10 +103,8 @@ fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Terms<
     let collective = cells[0].cell.collective;
     let blocks: Vec<&[JudgedCell]> = cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks).collect();
     let shared = one_choice(terms.release, &cells[0], terms.policy.assumptions);
-    let bids: Vec<Vec<(u64, Vec<Bid>)>> =
-        blocks.iter().map(|block| bids_of_block(block, shared, convincing, terms)).collect();
-    let named: BTreeSet<Candidate> =
-        bids.iter().flatten().flat_map(|(_, bids)| bids).map(|bid| bid.candidate).collect();
+    let bids: Vec<Vec<Own>> = blocks.iter().map(|block| bids_of_block(block, shared, convincing, terms)).collect();
+    let named: BTreeSet<Candidate> = bids.iter().flatten().flat_map(|own| &own.bids).map(|bid| bid.candidate).collect();
     let mut choices: Vec<Candidate> = named.into_iter().filter(|one| *one != Candidate::Builtin).collect();
     choices.sort_unstable_by_key(|candidate| complexity(candidate.served()));
     choices.insert(BUILTIN, Candidate::Builtin);
@@ -134,30 +150,26 @@ fn classes(collective: Collective, choices: &[Candidate], shared: bool) -> Vec<V
 }
 
 /// The cells of a block by what they look up, each with its bids.
-fn bids_of_block(
-    block: &[JudgedCell],
-    shared: bool,
-    convincing: &Convincing,
-    terms: &Terms<'_>,
-) -> Vec<(u64, Vec<Bid>)> {
+fn bids_of_block(block: &[JudgedCell], shared: bool, convincing: &Convincing, terms: &Terms<'_>) -> Vec<Own> {
     let convincing = convincing.get(&(block[0].cell.collective, block[0].cell.ranks)).filter(|_| shared);
     let Cell { collective, ranks, .. } = block[0].cell;
     let builtin = || vec![Bid { candidate: Candidate::Builtin, log_gain: 0.0, proven: true, tied: false }];
     let own = |cell: &JudgedCell| {
         let at = lookup_bytes(terms.release, collective, ranks, cell.cell.bytes, 1);
         let given_back = terms.given_back.iter().any(|range| covers(range, collective, ranks, at));
-        (at, if given_back { builtin() } else { bids(cell, convincing, terms) })
+        let bids = if given_back { builtin() } else { bids(cell, convincing, terms) };
+        Own { at, weight: terms.weights.of(cell.cell), bids }
     };
-    let mut sites: Vec<(u64, Vec<Bid>)> = block.iter().map(own).collect();
+    let mut sites: Vec<Own> = block.iter().map(own).collect();
     // What was given back may lie between measured sizes: its ends are sites without a cell.
-    let (first, last) = (sites[0].0, sites[sites.len() - 1].0);
+    let (first, last) = (sites[0].at, sites[sites.len() - 1].at);
     for range in terms.given_back {
         let ends = [Some(range.lookup.0), range.lookup.1.and_then(|end| end.checked_sub(1))];
         for at in ends.into_iter().flatten().filter(|at| first < *at && *at < last) {
             if covers(range, collective, ranks, at)
-                && let Err(place) = sites.binary_search_by_key(&at, |site| site.0)
+                && let Err(place) = sites.binary_search_by_key(&at, |site| site.at)
             {
-                sites.insert(place, (at, builtin()));
+                sites.insert(place, Own { at, weight: 1.0, bids: builtin() });
             }
         }
     }
@@ -214,11 +226,12 @@ fn is_harmless(point: &JudgedPoint, terms: &Terms<'_>) -> bool {
 }
 
 /// Joins cells that look up the same bytes: a choice has to be offered in all of them.
-fn sites_of(cells: &[(u64, Vec<Bid>)], number: &BTreeMap<Candidate, usize>, bound: f64) -> Vec<Site> {
+fn sites_of(cells: &[Own], number: &BTreeMap<Candidate, usize>, bound: f64) -> Vec<Site> {
     let mut sites = Vec::with_capacity(cells.len());
-    for alike in cells.chunk_by(|a, b| a.0 == b.0) {
+    for alike in cells.chunk_by(|a, b| a.at == b.at) {
+        let weight: f64 = alike.iter().map(|own| own.weight).sum();
         let mut offers: BTreeMap<usize, (usize, Offer)> = BTreeMap::new();
-        for (_, bids) in alike {
+        for Own { weight, bids, .. } in alike {
             let best = best_log_gain(bids);
             for bid in bids {
                 let Some(choice) = number.get(&bid.candidate) else { continue };
@@ -226,7 +239,7 @@ fn sites_of(cells: &[(u64, Vec<Bid>)], number: &BTreeMap<Candidate, usize>, boun
                 let (seen, offer) = offers.entry(*choice).or_insert((0, fresh));
                 let cost = (best - bid.log_gain).max(0.0);
                 *seen += 1;
-                offer.cost += cost;
+                offer.cost += cost * weight;
                 offer.unproven += u32::from(!bid.proven);
                 offer.within &= bid.tied || cost <= bound;
             }
@@ -239,10 +252,10 @@ fn sites_of(cells: &[(u64, Vec<Bid>)], number: &BTreeMap<Candidate, usize>, boun
             for offer in &mut offers {
                 // What is permitted is one choice, and the best one costs nothing.
                 offer.cost -= least;
-                offer.within = offer.cost <= bound * alike.len() as f64;
+                offer.within = offer.cost <= bound * weight;
             }
         }
-        sites.push(Site { at: alike[0].0, cells: alike.len() as u32, offers });
+        sites.push(Site { at: alike[0].at, weight, cells: alike.len() as u32, offers });
     }
     sites
 }
@@ -260,12 +273,13 @@ fn bound_by_class(block: &mut Block, classes: &[Vec<usize>], bound: f64) {
     else {
         return;
     };
-    let allowed = totals[best] + bound * block.sites.len() as f64;
+    let allowed = totals[best] + bound * block.sites.iter().map(Site::mean_weight).sum::<f64>();
     for site in &mut block.sites {
+        let site_bound = site.mean_weight();
         let floors: Vec<f64> = classes.iter().map(|class| least_of(site, class)).collect();
         for offer in &mut site.offers {
             let Some(class) = classes.iter().position(|class| class.contains(&offer.choice)) else { continue };
-            offer.within = totals[class] <= allowed && offer.cost <= floors[class] + bound;
+            offer.within = totals[class] <= allowed && offer.cost <= floors[class] + bound * site_bound;
             // The best that is permitted is the best class.
             offer.cost -= floors[best];
         }
@@ -278,6 +292,6 @@ impl Encoding<'_> {
     pub(crate) fn log_regret(&self, block: usize, at: u64, candidate: Candidate) -> Option<f64> {
         let site = self.problem.blocks[block].sites.iter().find(|site| site.at == at)?;
         let offer = site.offers.iter().find(|offer| self.choices[offer.choice] == candidate)?;
-        Some(offer.cost / f64::from(site.cells))
+        Some(offer.cost / site.weight)
     }
 }

@@ -28,17 +28,27 @@ pub(crate) struct Block {
 pub(crate) struct Site {
     /// Lookup bytes.
     pub(crate) at: u64,
+    /// What the cells behind it count for, all together.
+    pub(crate) weight: f64,
     /// The number of cells behind it.
     pub(crate) cells: u32,
     /// By choice, each once.
     pub(crate) offers: Vec<Offer>,
 }
 
+impl Site {
+    /// What a cell of it counts for.
+    pub(crate) fn mean_weight(&self) -> f64 {
+        self.weight / f64::from(self.cells.max(1))
+    }
+}
+
 /// A choice that does no harm at a site.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Offer {
     pub(crate) choice: usize,
-    /// Logarithm of its time over that of the best permitted candidate, summed over the cells of the site.
+    /// Logarithm of its time over that of the best permitted candidate, summed over the cells of the site, each times what it
+    /// counts for.
     pub(crate) cost: f64,
     /// Cells in which it was not shown to be better than the builtin.
     pub(crate) unproven: u32,

@@ -94,7 +94,7 @@ fn offer(choices: usize) -> impl Strategy<Value = Vec<Offer>> {
 
 fn block(choices: usize) -> impl Strategy<Value = Block> {
     prop::collection::btree_map(0u64..5, offer(choices), 0..4).prop_map(|sites| Block {
-        sites: sites.into_iter().map(|(at, offers)| Site { at, cells: 1, offers }).collect(),
+        sites: sites.into_iter().map(|(at, offers)| Site { at, weight: 1.0, cells: 1, offers }).collect(),
     })
 }
 
@@ -130,6 +130,7 @@ proptest! {
 fn a_loss_within_the_bound_saves_rules() {
     let site = |at: u64, costs: [f64; 3], bound: f64| Site {
         at,
+        weight: 1.0,
         cells: 1,
         offers: (0..3)
             .map(|choice| Offer { choice, cost: costs[choice], unproven: 0, within: costs[choice] <= bound })

@@ -18,3 +18,4 @@ mod properties;
 mod refine;
 mod tables;
 mod validation;
+mod weights;

@@ -19,7 +19,7 @@ use crate::error::WorkflowError;
 use crate::publish::{self, Published};
 use crate::session::Session;
 use crate::start::{Pins, Started, oversubscribes};
-use crate::{served, verify};
+use crate::{profile, served, verify};
 
 /// Calls of a first visit, the check and what is not timed included.
 const FIRST_CALLS: f64 = 10.0;
@@ -81,6 +81,27 @@ impl Origin {
 }
 
 impl Opened {
+    /// The file as the user named it.
+    pub fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// All settings that put the tuning in force: none where it changes nothing.
+    pub fn settings(&self) -> Result<BTreeMap<String, String>, WorkflowError> {
+        let tuning = match &self.origin {
+            Origin::Foreign => {
+                Tuning { rules: Some(self.file.to_string_lossy().into_owned()), han: None, pins: Pins::new() }
+            }
+            Origin::Analysis { run, findings } => publish::tuning(run, findings, served::pins(&Pins::new(), findings)),
+            Origin::Run(tuned) if tuned.findings.changes_nothing() => Tuning::default(),
+            Origin::Run(tuned) => {
+                let pins = served::pins(&tuned.manifest.pins, &tuned.findings);
+                publish::tuning(&tuned.run, &tuned.findings, pins)
+            }
+        };
+        Ok(tuning.by_name())
+    }
+
     /// The run that the file was made in, if we measured it.
     pub(super) fn measured(&self) -> Option<(&RunDir, &Manifest)> {
         match &self.origin {
@@ -152,7 +173,7 @@ impl Subject {
         let mut subject = Self::from(file, shown, table, Origin::of(published), started);
         let tuned: Vec<Cell> = subject.tuned().into_iter().collect();
         let mut cells = tuned.clone();
-        cells.extend(validation::cells_between(&tuned, &subject.table, subject.release));
+        cells.extend(subject.between(&tuned));
         cells.retain(|cell| subject.rules(cell.collective));
         cells.sort_unstable();
         subject.cells = cells;
@@ -199,6 +220,12 @@ impl Subject {
         found.into_iter().flatten().map(|cell| cell.cell).collect()
     }
 
+    /// Cells between those that were tuned; none where these are what programs call.
+    fn between(&self, tuned: &[Cell]) -> Vec<Cell> {
+        let of_programs = matches!(&self.origin, Origin::Run(tuned) if !profile::weights(&tuned.manifest).is_empty());
+        if of_programs { Vec::new() } else { validation::cells_between(tuned, &self.table, self.release) }
+    }
+
     /// Decides on the cells.
     fn choose(&mut self, options: &Validating, slots: Ranks) -> Result<(), WorkflowError> {
         let sizes = options.sizes.as_deref();
@@ -214,7 +241,7 @@ impl Subject {
         } else {
             let tuned: Vec<Cell> = tuned.into_iter().collect();
             let mut cells = tuned.clone();
-            cells.extend(validation::cells_between(&tuned, &self.table, self.release));
+            cells.extend(self.between(&tuned));
             cells.retain(|cell| options.ranks.is_empty() || options.ranks.contains(&cell.ranks));
             cells
         };

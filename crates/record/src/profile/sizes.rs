@@ -11,11 +11,6 @@ pub fn step(bytes: u64) -> u64 {
     }
 }
 
-/// The largest power of two not above this size.
-pub fn power(bytes: u64) -> u64 {
-    bytes.checked_ilog2().map_or(0, |power| 1 << power)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,7 +21,6 @@ mod tests {
             [0, 1, 7, 15, 16, 17, 18, 1023, 1024, 1151, 1152].map(step),
             [0, 1, 7, 15, 16, 16, 18, 960, 1024, 1024, 1152]
         );
-        assert_eq!([0, 1, 3, 4, u64::MAX].map(power), [0, 1, 2, 4, 1 << 63]);
         for bytes in 1..100_000u64 {
             assert!(step(bytes) <= bytes && bytes < step(bytes) + (step(bytes) / 8).max(1), "{bytes}");
             assert!(step(bytes - 1) <= step(bytes));

@@ -1,0 +1,211 @@
+//! What a program could gain from a tuning, as plain data.
+
+use collrules_rules::Collective;
+use serde::{Deserialize, Serialize};
+
+use super::{Mode, Profile};
+use crate::estimate::Estimate;
+use crate::units::Seconds;
+
+/// What a program could gain.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prospects {
+    /// The run that was looked at; none where there was no run, so that only bounds are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// By entry of the profile, in its order: those on which rules can act.
+    pub entries: Vec<Prospect>,
+    /// Where the time went.
+    pub shares: Shares,
+}
+
+/// What could be gained in the calls of an entry. Times are those of the mean rank, so that they can be compared with
+/// the wall time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prospect {
+    /// The place of the entry in the profile.
+    pub entry: usize,
+    /// The collective.
+    pub collective: Collective,
+    /// The time in the calls, without what is known or taken to be waiting for late ranks: no tuning can save more.
+    pub time: Seconds,
+    /// What the rules of the run are expected to save, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved: Option<Estimate>,
+    /// Why that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
+}
+
+/// Where the time of the mean rank went, between init and finalize.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Shares {
+    /// All of it.
+    pub wall: Seconds,
+    /// Blocking collectives on which rules can act.
+    pub tunable: Seconds,
+    /// Of these, waiting for late ranks, as far as it was looked for.
+    pub late: Seconds,
+    /// Blocking collectives that coll/tuned has no algorithms for.
+    pub untunable: Seconds,
+    /// Blocking collectives on one rank, or between two groups.
+    pub elsewhere: Seconds,
+    /// Starting non-blocking and making persistent collectives.
+    pub not_blocking: Seconds,
+    /// Messages from rank to rank.
+    pub messages: Seconds,
+    /// Waiting for requests.
+    pub waiting: Seconds,
+}
+
+impl Shares {
+    /// Where the time of a profile went.
+    pub fn of(profile: &Profile) -> Self {
+        let mut shares = Self {
+            wall: profile.wall.mean(),
+            messages: profile.wall_of(profile.messages.time.total),
+            waiting: profile.wall_of(profile.waiting.time.total),
+            ..Self::default()
+        };
+        for calls in &profile.calls {
+            let (own, late) = own_and_late(profile, calls);
+            let time = own.0 + late.0;
+            let part = match (profile.cell(calls), calls.mode) {
+                (Some(_), _) => {
+                    shares.late.0 += late.0;
+                    &mut shares.tunable
+                }
+                (None, Mode::Blocking) if Collective::of(calls.operation).is_none() => &mut shares.untunable,
+                (None, Mode::Blocking) => &mut shares.elsewhere,
+                (None, _) => &mut shares.not_blocking,
+            };
+            part.0 += time;
+        }
+        shares
+    }
+
+    /// What is left: the program's own work, and what of MPI is not looked at.
+    pub fn rest(&self) -> Seconds {
+        let known = [self.tunable, self.untunable, self.elsewhere, self.not_blocking, self.messages, self.waiting];
+        Seconds((self.wall.0 - known.iter().map(|part| part.0).sum::<f64>()).max(0.0))
+    }
+}
+
+/// What calls take of the mean rank themselves, and what waiting for late ranks takes: nothing where nobody looked. Of calls
+/// with a barrier before them both are known, the others are taken to be alike.
+pub fn own_and_late(profile: &Profile, calls: &super::Calls) -> (Seconds, Seconds) {
+    let sampled = calls.sampled.unwrap_or_default();
+    let rest = (calls.time.total.0 - sampled.own.0).max(0.0);
+    let own = rest * own_share(profile, calls);
+    (profile.wall_of(Seconds(sampled.own.0 + own)), profile.wall_of(Seconds(sampled.waiting.0 + rest - own)))
+}
+
+/// The share of calls that is not waiting for late ranks: 1 where nobody looked.
+fn own_share(profile: &Profile, calls: &super::Calls) -> f64 {
+    // Calls of few samples take the share of all calls of the operation on that communicator.
+    let alike = || {
+        let alike = profile.calls.iter().filter(|other| {
+            (other.communicator, other.operation, other.mode) == (calls.communicator, calls.operation, calls.mode)
+        });
+        alike.filter_map(|calls| calls.sampled).reduce(|mut sum, one| {
+            sum.rank_calls += one.rank_calls;
+            sum.waiting.0 += one.waiting.0;
+            sum.own.0 += one.own.0;
+            sum
+        })
+    };
+    calls.sampled.or_else(alike).and_then(|sampled| sampled.share()).unwrap_or(1.0)
+}
+
+impl Prospects {
+    /// What is expected to be saved in all calls, with the ends of the interval where each has one; none where nothing is
+    /// known.
+    pub fn saved<'a>(entries: impl Iterator<Item = &'a Prospect>) -> Option<Estimate> {
+        let known = entries.filter_map(|prospect| prospect.saved);
+        known.reduce(|sum, one| Estimate {
+            point: sum.point + one.point,
+            low: sum.low.zip(one.low).map(|(a, b)| a + b),
+            high: sum.high.zip(one.high).map(|(a, b)| a + b),
+            level: sum.level,
+            samples: sum.samples + one.samples,
+        })
+    }
+
+    /// The most that any tuning could save.
+    pub fn bound(&self) -> Seconds {
+        Seconds(self.entries.iter().map(|prospect| prospect.time.0).sum())
+    }
+
+    /// The time in calls of which the run says nothing.
+    pub fn unknown(&self) -> Seconds {
+        let unknown = self.entries.iter().filter(|prospect| prospect.saved.is_none());
+        Seconds(unknown.map(|prospect| prospect.time.0).sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_rules::Operation;
+
+    use super::*;
+    use crate::profile::{Activity, Calls, Communicator, FORMAT, Sampled, Spread};
+    use crate::{Bytes, Nodes, Ranks};
+
+    /// Two ranks, ten seconds each; of ten calls of two seconds in all, half had a barrier before them.
+    #[test]
+    fn waiting_counts_once() {
+        let spread = |each: f64| {
+            let mut spread = Spread::default();
+            (0..2).for_each(|_| spread.add(Seconds(each)));
+            spread
+        };
+        let profile = Profile {
+            format: FORMAT,
+            command: Vec::new(),
+            program: String::new(),
+            library: String::new(),
+            started: String::new(),
+            ranks: Ranks(2),
+            nodes: Nodes(vec![2]),
+            wall: spread(10.0),
+            missing: Vec::new(),
+            unfinished: Vec::new(),
+            exit_code: None,
+            imbalance: Some(2),
+            communicators: vec![Communicator {
+                ranks: Ranks(2),
+                nodes: Nodes(vec![2]),
+                between_groups: false,
+                groups: Vec::new(),
+                agree: Vec::new(),
+                disagree: Vec::new(),
+            }],
+            calls: vec![Calls {
+                communicator: 0,
+                operation: Operation::Bcast,
+                mode: Mode::Blocking,
+                bytes: Bytes(8),
+                up_to: None,
+                sum: 160,
+                rank_calls: 20,
+                in_place: 0,
+                not_commutative: 0,
+                derived: 0,
+                unequal: 0,
+                ignored_differ: 0,
+                same_root: Some(true),
+                time: spread(2.0),
+                longest: Seconds(1.0),
+                sampled: Some(Sampled { rank_calls: 10, waiting: Seconds(3.0), own: Seconds(1.0) }),
+            }],
+            messages: Activity::default(),
+            waiting: Activity::default(),
+        };
+        // Sampled: 1 s of both ranks in the calls and 3 s before them. The others took 3 s, three quarters of it waiting.
+        let (own, late) = own_and_late(&profile, &profile.calls[0]);
+        assert_eq!((own, late), (Seconds((1.0 + 0.75) / 2.0), Seconds((3.0 + 2.25) / 2.0)));
+        let shares = Shares::of(&profile);
+        assert_eq!((shares.tunable, shares.late), (Seconds(3.5), Seconds(2.625)));
+        assert_eq!(shares.rest(), Seconds(6.5));
+    }
+}

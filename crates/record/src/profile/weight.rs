@@ -1,0 +1,87 @@
+//! What programs spend in calls, as weights for tuning.
+
+use std::collections::BTreeMap;
+
+use collrules_rules::{Collective, Operation};
+use serde::{Deserialize, Serialize};
+
+use super::prospect::own_and_late;
+use super::sizes::step;
+use super::{Mode, Profile};
+use crate::cell::{Cell, type_size};
+use crate::placement::Nodes;
+use crate::policy::Assumption;
+use crate::units::{Bytes, Ranks, Seconds};
+
+/// The share of the time that is measured; the rest is in calls of many cells with little time each.
+pub const COVERED: f64 = 0.95;
+
+/// What programs spend in the calls of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Weight {
+    /// The cell.
+    pub cell: Cell,
+    /// Where the ranks of its communicators are; empty where that is not known.
+    pub nodes: Nodes,
+    /// The time of the mean rank in its calls, waiting for late ranks left out where it is known.
+    pub time: Seconds,
+}
+
+/// The weights of programs, each with a factor, the most time first. Sizes that are at most an eighth apart are measured as
+/// one: the one with the most time.
+pub fn weights(profiles: &[(Profile, f64)]) -> Vec<Weight> {
+    let mut near: BTreeMap<(Collective, Ranks, Vec<u32>, u64), BTreeMap<Bytes, f64>> = BTreeMap::new();
+    for (profile, factor) in profiles {
+        for calls in &profile.calls {
+            let Some(cell) = profile.cell(calls) else { continue };
+            let Some(bytes) = measurable(cell) else { continue };
+            let time = own_and_late(profile, calls).0.0 * factor;
+            let nodes = profile.communicator(calls).nodes.0.clone();
+            let sizes = near.entry((cell.collective, cell.ranks, nodes, step(bytes.0))).or_default();
+            *sizes.entry(bytes).or_default() += time;
+        }
+    }
+    let mut all: Vec<Weight> = near
+        .into_iter()
+        .filter_map(|((collective, ranks, nodes, _), sizes)| {
+            let most = sizes.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+            let cell = Cell { collective, ranks, bytes: *most.0 };
+            Some(Weight { cell, nodes: Nodes(nodes), time: Seconds(sizes.values().sum()) })
+        })
+        .filter(|weight| weight.time.0 > 0.0)
+        .collect();
+    all.sort_by(|a, b| b.time.0.total_cmp(&a.time.0).then(a.cell.cmp(&b.cell)));
+    all
+}
+
+/// The size at which a cell is measured: whole elements of the datatype that calls are made with. Calls without data reach
+/// no algorithm.
+fn measurable(cell: Cell) -> Option<Bytes> {
+    if !cell.collective.has_sizes() {
+        return Some(Bytes(0));
+    }
+    let element = type_size(cell.collective);
+    (cell.bytes.0 > 0).then(|| Bytes(cell.bytes.0.div_ceil(element) * element))
+}
+
+/// What all of these programs were seen to keep to. It says nothing of others.
+pub fn kept_to(profiles: &[(Profile, f64)]) -> Vec<Assumption> {
+    let blocking = || {
+        profiles.iter().flat_map(|(profile, _)| {
+            profile.calls.iter().filter(|calls| calls.mode == Mode::Blocking).map(move |calls| (profile, calls))
+        })
+    };
+    let complete = profiles.iter().all(|(profile, _)| profile.is_complete());
+    let reduces = |operation: Operation| Collective::of(operation).is_some_and(Collective::reduces);
+    let rooted = |operation: Operation| matches!(operation, Operation::Gather | Operation::Scatter);
+    let holds = |concerns: &dyn Fn(Operation) -> bool, keeps: &dyn Fn(&Profile, &super::Calls) -> bool| {
+        let mut concerned = blocking().filter(|(_, calls)| concerns(calls.operation)).peekable();
+        concerned.peek().is_some() && concerned.all(|(profile, calls)| keeps(profile, calls))
+    };
+    let commutative = holds(&reduces, &|_, calls| calls.not_commutative == 0);
+    let consistent = holds(&rooted, &|profile, calls| {
+        calls.ignored_differ == 0 && profile.communicator(calls).agree.contains(&calls.operation)
+    });
+    let shown = [(commutative, Assumption::CommutativeOps), (consistent, Assumption::ConsistentArguments)];
+    shown.into_iter().filter(|(holds, _)| complete && *holds).map(|(_, assumption)| assumption).collect()
+}

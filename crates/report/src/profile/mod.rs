@@ -1,0 +1,168 @@
+//! What a program calls and what it could gain, for people.
+//!
+//! | module | job |
+//! |---|---|
+//! | here | for a terminal |
+//! | `rows` | the numbers, as both have them |
+//! | `sentences` | the answer |
+//! | `page` | for a browser |
+
+mod page;
+mod rows;
+mod sentences;
+
+use collrules_record::profile::prospect::Prospects;
+use collrules_record::{Estimate, Profile, Seconds};
+
+use crate::terminal::aligned;
+use crate::words::wrapped;
+
+pub use page::page;
+
+/// The profile for a terminal of so many columns.
+pub fn text(profile: &Profile, prospects: &Prospects, width: usize) -> String {
+    let mut lines = wrapped(width, &sentences::origin(profile), "", "");
+    lines.push(String::new());
+    lines.push("Where the time of the mean rank went:".to_owned());
+    lines.push(aligned(width, &["", "time", "share"], rows::shares(prospects), &[1, 2]));
+    if !profile.calls.is_empty() {
+        lines.push(String::new());
+        let (table, left_out) = rows::calls(profile, prospects);
+        lines.push(aligned(width, &rows::HEADER, table, &rows::RIGHT));
+        if let Some(left_out) = left_out {
+            lines.extend(wrapped(width, &left_out, "", ""));
+        }
+        lines.push(String::new());
+        lines.push("Communicators:".to_owned());
+        for told in rows::communicators(profile) {
+            lines.extend(wrapped(width, &told, "  ", "    "));
+        }
+    }
+    lines.push(String::new());
+    for sentence in sentences::answer(profile, prospects) {
+        lines.extend(wrapped(width, &sentence, "", ""));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// What programs are expected to save of the time that they spend in what was measured.
+pub fn expected(saved: Estimate, of: Seconds) -> String {
+    format!(
+        "the programs are expected to save {} of the {of} that they spend in the measured calls",
+        rows::saved(saved)
+    )
+}
+
+/// The profile for programs.
+pub fn json(profile: &Profile, prospects: &Prospects) -> serde_json::Result<String> {
+    let all = serde_json::json!({ "profile": profile, "prospects": prospects });
+    serde_json::to_string_pretty(&all).map(|text| text + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::profile::prospect::{Prospect, Shares};
+    use collrules_record::profile::{Activity, Calls, Communicator, FORMAT, Group, Mode, Spread};
+    use collrules_record::{Bytes, Nodes, Ranks, Seconds};
+    use collrules_rules::{Collective, Operation};
+
+    use super::*;
+
+    fn spread(ranks: u32, each: f64) -> Spread {
+        let mut spread = Spread::default();
+        (0..ranks).for_each(|_| spread.add(Seconds(each)));
+        spread
+    }
+
+    pub(crate) fn profile(operations: &[(Operation, Mode, f64)]) -> Profile {
+        let calls = operations.iter().map(|(operation, mode, each)| Calls {
+            communicator: 0,
+            operation: *operation,
+            mode: *mode,
+            bytes: Bytes(1024),
+            up_to: None,
+            sum: 4 * 10 * 1024,
+            rank_calls: 40,
+            in_place: 0,
+            not_commutative: 0,
+            derived: 0,
+            unequal: 0,
+            ignored_differ: 0,
+            same_root: Some(true),
+            time: spread(4, *each),
+            longest: Seconds(*each),
+            sampled: None,
+        });
+        Profile {
+            format: FORMAT,
+            command: vec!["mpirun".to_owned(), "app <1>".to_owned()],
+            program: "./app".to_owned(),
+            library: "Open MPI v4.1.4, package: some".to_owned(),
+            started: "2026-11-22T03:00:00Z".to_owned(),
+            ranks: Ranks(4),
+            nodes: Nodes(vec![2, 2]),
+            wall: spread(4, 10.0),
+            missing: Vec::new(),
+            unfinished: Vec::new(),
+            exit_code: Some(0),
+            imbalance: None,
+            communicators: vec![Communicator {
+                ranks: Ranks(4),
+                nodes: Nodes(vec![2, 2]),
+                between_groups: false,
+                groups: vec![Group {
+                    name: "MPI_COMM_WORLD".to_owned(),
+                    communicators: 1,
+                    ranks: Some(vec![(0, 1, 4)]),
+                }],
+                agree: Vec::new(),
+                disagree: Vec::new(),
+            }],
+            calls: calls.collect(),
+            messages: Activity { rank_calls: 8, time: spread(4, 6.0) },
+            waiting: Activity::default(),
+        }
+    }
+
+    fn bounds(profile: &Profile) -> Prospects {
+        let entries = profile.calls.iter().enumerate().filter_map(|(entry, calls)| {
+            let cell = profile.cell(calls)?;
+            let time = profile.wall_of(calls.time.total);
+            Some(Prospect { entry, collective: cell.collective, time, saved: None, unknown: None })
+        });
+        Prospects { run: None, entries: entries.collect(), shares: Shares::of(profile) }
+    }
+
+    #[test]
+    fn a_program_without_collectives_gets_an_honest_answer() {
+        let profile = profile(&[]);
+        let text = text(&profile, &bounds(&profile), 80);
+        assert!(text.contains("Nothing here can be helped by rules"), "{text}");
+        assert!(text.contains("messages from rank to rank"), "{text}");
+    }
+
+    #[test]
+    fn calls_that_no_rule_reaches_are_named() {
+        let profile = profile(&[
+            (Operation::Bcast, Mode::NonBlocking, 3.0),
+            (Operation::Gatherv, Mode::Blocking, 0.5),
+            (Operation::Bcast, Mode::Blocking, 2.0),
+        ]);
+        let prospects = bounds(&profile);
+        assert_eq!((prospects.bound(), prospects.entries.len()), (Seconds(2.0), 1));
+        assert_eq!(prospects.entries[0].collective, Collective::Bcast);
+        let text = text(&profile, &prospects, 80);
+        for said in ["non-blocking", "gatherv", "no rule", "at most 2.000s", "20.0 %"] {
+            assert!(text.contains(said), "`{said}` is not in\n{text}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn pages_show_names_and_run_nothing() {
+        let profile = profile(&[(Operation::Bcast, Mode::Blocking, 2.0)]);
+        let page = page(&profile, &bounds(&profile), "collrules 0");
+        assert!(page.contains("app &#60;1&#62;") || page.contains("app &lt;1&gt;"), "{page}");
+        assert!(page.contains("<svg"));
+    }
+}

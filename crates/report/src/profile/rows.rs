@@ -1,0 +1,165 @@
+//! The numbers of a profile in rows.
+
+use collrules_record::profile::prospect::{Prospect, Prospects};
+use collrules_record::profile::{Calls, Communicator, Mode, Profile};
+use collrules_record::{Estimate, Seconds};
+
+use crate::plain;
+use crate::words::{counted, tenths};
+
+/// How many rows of calls a terminal gets.
+const MOST: usize = 25;
+
+/// The heads of the columns.
+pub(super) const HEADER: [&str; 7] = ["calls of", "ranks", "bytes", "calls", "mean rank", "slowest", "rules save"];
+
+/// Those that are aligned to the right.
+pub(super) const RIGHT: [usize; 5] = [1, 2, 3, 4, 5];
+
+/// A share of the wall time.
+pub(super) fn share(part: Seconds, wall: Seconds) -> String {
+    tenths(if wall.0 > 0.0 { part.0 / wall.0 } else { 0.0 })
+}
+
+/// Where the time went: what, how long, which share.
+pub(super) fn shares(prospects: &Prospects) -> Vec<Vec<String>> {
+    let shares = &prospects.shares;
+    let mut rows = vec![("between MPI_Init and MPI_Finalize", shares.wall)];
+    let parts = [
+        ("blocking collectives that rules act on", shares.tunable),
+        ("  of these, waiting for late ranks", shares.late),
+        ("other blocking collectives", shares.untunable),
+        ("collectives on one rank or between groups", shares.elsewhere),
+        ("starting non-blocking and persistent collectives", shares.not_blocking),
+        ("messages from rank to rank", shares.messages),
+        ("waiting for requests", shares.waiting),
+    ];
+    rows.extend(parts.into_iter().filter(|(_, time)| time.0 > 0.0));
+    rows.push(("everything else", shares.rest()));
+    let row = |(what, time): (&str, Seconds)| vec![what.to_owned(), time.to_string(), share(time, shares.wall)];
+    rows.into_iter().map(row).collect()
+}
+
+/// The operation, and how it is called where that is not the usual way.
+pub(super) fn operation(calls: &Calls) -> String {
+    match calls.mode {
+        Mode::Blocking => calls.operation.to_string(),
+        mode => format!("{} ({mode})", calls.operation),
+    }
+}
+
+/// The message bytes.
+pub(super) fn bytes(calls: &Calls) -> String {
+    match calls.up_to {
+        Some(most) => format!("{}..{most}", calls.bytes),
+        None => calls.bytes.to_string(),
+    }
+}
+
+/// The number of calls of a communicator; of collectives whose size differs from rank to rank, a mean.
+pub(super) fn count(calls: &Calls, communicator: &Communicator) -> String {
+    let count = calls.calls(communicator);
+    if count.fract() == 0.0 { format!("{count}") } else { format!("{count:.1}") }
+}
+
+/// What is saved, with its interval.
+pub(super) fn saved(estimate: Estimate) -> String {
+    let seconds = |value: f64| Seconds(value).to_string();
+    match (estimate.low, estimate.high) {
+        (Some(low), Some(high)) if low < high => {
+            format!("{} ({} to {})", seconds(estimate.point), seconds(low), seconds(high))
+        }
+        _ => seconds(estimate.point),
+    }
+}
+
+/// What rules do about calls.
+pub(super) fn prospect(calls: &Calls, prospect: Option<&Prospect>) -> String {
+    match prospect {
+        None if calls.mode != Mode::Blocking => "no rule acts on it".to_owned(),
+        None => "no rule for it".to_owned(),
+        Some(Prospect { saved: Some(estimate), .. }) => saved(*estimate),
+        Some(Prospect { unknown: Some(why), .. }) => format!("not known: {why}"),
+        Some(Prospect { time, .. }) => format!("at most {time}"),
+    }
+}
+
+/// Entries by their time, the longest first.
+pub(super) fn by_time(profile: &Profile) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..profile.calls.len()).collect();
+    order.sort_by(|a, b| profile.calls[*b].time.total.0.total_cmp(&profile.calls[*a].time.total.0));
+    order
+}
+
+/// One row per entry, the longest first, and a sentence about those for which there is no room.
+pub(super) fn calls(profile: &Profile, prospects: &Prospects) -> (Vec<Vec<String>>, Option<String>) {
+    let order = by_time(profile);
+    let rows = order.iter().take(MOST).map(|place| row(profile, prospects, *place)).collect();
+    let rest = &order[order.len().min(MOST)..];
+    let time = Seconds(rest.iter().map(|place| profile.calls[*place].time.total.0).sum());
+    let left_out = (!rest.is_empty()).then(|| {
+        format!(
+            "and {} more with {} of the mean rank's time; --json has them all",
+            if rest.len() == 1 { "1 entry".to_owned() } else { format!("{} entries", rest.len()) },
+            profile.wall_of(time)
+        )
+    });
+    (rows, left_out)
+}
+
+/// The row of an entry.
+pub(super) fn row(profile: &Profile, prospects: &Prospects, place: usize) -> Vec<String> {
+    let calls = &profile.calls[place];
+    let communicator = profile.communicator(calls);
+    let of_entry = prospects.entries.iter().find(|prospect| prospect.entry == place);
+    vec![
+        operation(calls),
+        communicator.ranks.to_string(),
+        bytes(calls),
+        count(calls, communicator),
+        profile.wall_of(calls.time.total).to_string(),
+        calls.time.slowest.to_string(),
+        prospect(calls, of_entry),
+    ]
+}
+
+/// The communicators, in sentences.
+pub(super) fn communicators(profile: &Profile) -> Vec<String> {
+    const NAMED: usize = 3;
+    let told = |communicator: &Communicator| {
+        let all: u64 = communicator.groups.iter().map(|group| group.communicators).sum();
+        let names = communicator.groups.iter().take(NAMED).map(|group| {
+            let ranks = group.ranks.as_deref().map_or("ranks not known".to_owned(), members);
+            if group.name.is_empty() { ranks } else { format!("{} ({ranks})", plain::line(&group.name)) }
+        });
+        let mut names: Vec<String> = names.collect();
+        if communicator.groups.len() > NAMED {
+            names.push("...".to_owned());
+        }
+        let nodes =
+            if communicator.nodes.0.is_empty() { "nodes not known".to_owned() } else { communicator.nodes.to_string() };
+        let between = if communicator.between_groups { ", between two groups" } else { "" };
+        let size = if communicator.ranks.0 == 0 {
+            "several sizes".to_owned()
+        } else {
+            counted(communicator.ranks.0 as usize, "rank")
+        };
+        format!("{size} ({nodes}{between}): {}, {}", counted(all as usize, "communicator"), names.join(", "))
+    };
+    profile.communicators.iter().map(told).collect()
+}
+
+/// Members as runs of ranks.
+fn members(runs: &[(u32, u32, u32)]) -> String {
+    const NAMED: usize = 4;
+    let run = |(first, step, count): &(u32, u32, u32)| match (step, count) {
+        (_, 1) => first.to_string(),
+        (1, _) => format!("{first}-{}", first + count - 1),
+        _ => format!("{first}-{} in steps of {step}", first + step * (count - 1)),
+    };
+    let mut texts: Vec<String> = runs.iter().take(NAMED).map(run).collect();
+    if runs.len() > NAMED {
+        texts.push("...".to_owned());
+    }
+    format!("{} {}", if runs.len() == 1 && runs[0].2 == 1 { "rank" } else { "ranks" }, texts.join(", "))
+}

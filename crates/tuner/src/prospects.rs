@@ -1,0 +1,137 @@
+//! What a program could gain from a run: its time in each cell, and the gain that was measured there.
+
+use collrules_record::estimate::Estimate;
+use collrules_record::findings::{CellFinding, Findings};
+use collrules_record::profile::Profile;
+use collrules_record::profile::prospect::{Prospect, Prospects, Shares, own_and_late};
+use collrules_record::profile::weight::Weight;
+use collrules_record::{Candidate, Cell, Nodes, Seconds};
+use collrules_rules::Choice;
+
+/// What a program could gain: from the rules of a run where there is one, at most where there is none.
+pub fn prospects(profile: &Profile, run: Option<&Findings>) -> Prospects {
+    let entries = profile.calls.iter().enumerate().filter_map(|(entry, calls)| {
+        let cell = profile.cell(calls)?;
+        let time = own_and_late(profile, calls).0.0;
+        let nodes = &profile.communicator(calls).nodes;
+        let (saved, unknown) = match run.map(|findings| gain(findings, nodes, cell)) {
+            None => (None, None),
+            Some(Ok(gain)) => (Some(saved(gain, time)), None),
+            Some(Err(why)) => (None, Some(why)),
+        };
+        Some(Prospect { entry, collective: cell.collective, time: Seconds(time), saved, unknown })
+    });
+    Prospects {
+        run: run.map(|findings| findings.source.clone()),
+        entries: entries.collect(),
+        shares: Shares::of(profile),
+    }
+}
+
+/// What the rules of a run are expected to save of these times; none where it says nothing of any. The second value is the
+/// time of which it says something.
+pub fn saved_of(weights: &[Weight], findings: &Findings) -> Option<(Estimate, Seconds)> {
+    let known = weights.iter().filter_map(|weight| {
+        let gain = gain(findings, &weight.nodes, weight.cell).ok()?;
+        Some((weight, saved(gain, weight.time.0)))
+    });
+    let mut all = Seconds(0.0);
+    let entries: Vec<Prospect> = known
+        .map(|(weight, saved)| {
+            all.0 += weight.time.0;
+            let Weight { cell, time, .. } = weight;
+            Prospect { entry: 0, collective: cell.collective, time: *time, saved: Some(saved), unknown: None }
+        })
+        .collect();
+    Prospects::saved(entries.iter()).map(|saved| (saved, all))
+}
+
+/// Seconds saved in calls that took so long, where they become faster by a gain. Where nothing changes, that is known.
+fn saved(gain: Option<Estimate>, time: f64) -> Estimate {
+    let none = Estimate { point: 1.0, low: Some(1.0), high: Some(1.0), level: 0.95, samples: 0 };
+    gain.unwrap_or(none).map(|gain| time * (1.0 - 1.0 / gain))
+}
+
+/// The gain of the rules in a cell, from the cells measured around it; none where the rules change nothing.
+fn gain(findings: &Findings, nodes: &Nodes, cell: Cell) -> Result<Option<Estimate>, String> {
+    let of_collective = || findings.cells.iter().filter(|found| found.cell.collective == cell.collective);
+    if of_collective().next().is_none() {
+        return Err(format!("{} was not measured", cell.collective));
+    }
+    let measured: Vec<&CellFinding> = of_collective().filter(|found| found.cell.ranks == cell.ranks).collect();
+    if measured.is_empty() {
+        return Err(format!("{} was not measured on {} ranks", cell.collective, cell.ranks));
+    }
+    if let Some(there) = findings.placement.nodes.get(&cell.ranks)
+        && !nodes.0.is_empty()
+        && there != nodes
+    {
+        return Err(format!("measured on {there}, and not on {nodes}"));
+    }
+    let below = measured.iter().filter(|found| found.cell.bytes <= cell.bytes).max_by_key(|found| found.cell.bytes);
+    let above = measured.iter().filter(|found| found.cell.bytes >= cell.bytes).min_by_key(|found| found.cell.bytes);
+    let (Some(below), Some(above)) = (below, above) else {
+        return Err(format!("{} lies outside of the measured sizes", cell.bytes));
+    };
+    let lookup = cell.lookup_bytes(findings.release);
+    let choice = findings.table.lookup(cell.collective, u64::from(cell.ranks.0), lookup);
+    let (low, high) = (at(below, choice), at(above, choice));
+    if below.cell == above.cell {
+        return Ok(low);
+    }
+    let logs = [below.cell.bytes, above.cell.bytes, cell.bytes].map(|bytes| (bytes.0.max(1) as f64).ln());
+    let weight = if logs[1] > logs[0] { (logs[2] - logs[0]) / (logs[1] - logs[0]) } else { 0.0 };
+    Ok(between(low, high, weight))
+}
+
+/// The gain of a choice in a measured cell; none where it is the builtin's own.
+fn at(found: &CellFinding, choice: Choice) -> Option<Estimate> {
+    if choice == found.served {
+        return found.served_gain().filter(|_| found.served_candidate() != Candidate::Builtin);
+    }
+    if choice.is_builtin() {
+        return None;
+    }
+    found.point(Candidate::of(choice)).and_then(|point| point.gain)
+}
+
+/// A gain between two sizes: its logarithm goes with that of the size.
+fn between(low: Option<Estimate>, high: Option<Estimate>, weight: f64) -> Option<Estimate> {
+    let one = |of: Estimate| Estimate { point: 1.0, low: Some(1.0), high: Some(1.0), ..of };
+    let (low, high) = (low.or(high.map(one))?, high.or(low.map(one))?);
+    let mix = |a: f64, b: f64| (a.ln() * (1.0 - weight) + b.ln() * weight).exp();
+    Some(Estimate {
+        point: mix(low.point, high.point),
+        low: low.low.zip(high.low).map(|(a, b)| mix(a, b)),
+        high: low.high.zip(high.high).map(|(a, b)| mix(a, b)),
+        level: low.level,
+        samples: low.samples.min(high.samples),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(point: f64) -> Estimate {
+        Estimate { point, low: Some(point / 2.0), high: Some(point * 2.0), level: 0.95, samples: 9 }
+    }
+
+    #[test]
+    fn gains_between_sizes_follow_their_logarithms() {
+        let middle = between(Some(estimate(2.0)), Some(estimate(8.0)), 0.5).expect("both");
+        assert!((middle.point - 4.0).abs() < 1e-12 && (middle.low.expect("low") - 2.0).abs() < 1e-12);
+        assert_eq!(between(None, None, 0.5), None);
+        let half = between(None, Some(estimate(4.0)), 0.5).expect("one");
+        assert!((half.point - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_saved_is_time_less_time_over_gain() {
+        assert_eq!(
+            saved(Some(estimate(2.0)), 10.0),
+            Estimate { point: 5.0, low: Some(0.0), high: Some(7.5), level: 0.95, samples: 9 }
+        );
+        assert_eq!(saved(None, 10.0).point, 0.0);
+    }
+}

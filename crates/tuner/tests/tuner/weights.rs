@@ -1,0 +1,156 @@
+//! What programs spend in calls decides where cells have to share a choice, and what they are expected to save.
+
+use collrules_record::findings::{Criteria, Findings};
+use collrules_record::profile::prospect::Prospects;
+use collrules_record::profile::weight::{Weight, kept_to, weights};
+use collrules_record::profile::{Activity, Calls, Communicator, FORMAT, Mode, Profile, Spread};
+use collrules_record::sample::TableTiming;
+use collrules_record::{Bytes, Candidate, Cell, Nodes, Ranks, Seconds};
+use collrules_rules::{Choice, Collective, Operation, Release};
+use collrules_tuner::prospects::{prospects, saved_of};
+use collrules_tuner::{Observations, analyze};
+
+const SHORT: u64 = 1 << 10;
+const LONG: u64 = 1 << 20;
+
+/// Two algorithms of scatter: one is twice as fast at short messages, one at long ones, each a quarter faster elsewhere.
+fn observations() -> Observations {
+    let times = [(0, [1.0, 1.0]), (2, [0.5, 0.8]), (3, [0.8, 0.5])];
+    let mut timings = Vec::new();
+    for launch in 0..3 {
+        for (algorithm, times) in times {
+            for (bytes, time) in [SHORT, LONG].into_iter().zip(times) {
+                timings.push(TableTiming {
+                    line: 2 + timings.len() as u64,
+                    cell: cell(bytes),
+                    candidate: Candidate::of(Choice::plain(algorithm)),
+                    launch,
+                    time: Seconds(time),
+                });
+            }
+        }
+    }
+    Observations::from_timings(&timings).unwrap()
+}
+
+fn cell(bytes: u64) -> Cell {
+    Cell { collective: Collective::Scatter, ranks: Ranks(4), bytes: Bytes(bytes) }
+}
+
+fn analyzed(times: &[(u64, f64)]) -> Findings {
+    let times = times.iter().map(|(bytes, time)| (cell(*bytes), Seconds(*time)));
+    analyze(&observations().weighing(times), Release::V5_0, Criteria::default(), "a table").unwrap()
+}
+
+/// The algorithm that the rules give at both sizes.
+fn algorithm(findings: &Findings) -> u32 {
+    let at = |bytes: u64| findings.table.lookup(Collective::Scatter, 4, 4 * bytes);
+    assert_eq!(at(SHORT), at(LONG), "scatter shares one choice");
+    at(SHORT).algorithm
+}
+
+#[test]
+fn the_choice_for_all_sizes_is_the_one_that_saves_programs_the_most() {
+    assert_eq!(algorithm(&analyzed(&[(SHORT, 30.0), (LONG, 1.0)])), 2);
+    assert_eq!(algorithm(&analyzed(&[(SHORT, 1.0), (LONG, 30.0)])), 3);
+    // A cell in which programs spend no time counts for next to nothing.
+    assert_eq!(algorithm(&analyzed(&[(LONG, 1.0)])), 3);
+    assert_eq!(algorithm(&analyzed(&[(SHORT, 1.0)])), 2);
+}
+
+fn calls(bytes: u64, each: f64) -> Calls {
+    let mut time = Spread::default();
+    (0..4).for_each(|_| time.add(Seconds(each)));
+    Calls {
+        communicator: 0,
+        operation: Operation::Scatter,
+        mode: Mode::Blocking,
+        bytes: Bytes(bytes),
+        up_to: None,
+        sum: 40 * bytes,
+        rank_calls: 40,
+        in_place: 0,
+        not_commutative: 0,
+        derived: 0,
+        unequal: 0,
+        ignored_differ: 0,
+        same_root: Some(true),
+        time,
+        longest: Seconds(each),
+        sampled: None,
+    }
+}
+
+fn profile(calls: Vec<Calls>) -> Profile {
+    let mut wall = Spread::default();
+    (0..4).for_each(|_| wall.add(Seconds(100.0)));
+    Profile {
+        format: FORMAT,
+        command: Vec::new(),
+        program: "app".to_owned(),
+        library: String::new(),
+        started: String::new(),
+        ranks: Ranks(4),
+        nodes: Nodes(vec![4]),
+        wall,
+        missing: Vec::new(),
+        unfinished: Vec::new(),
+        exit_code: Some(0),
+        imbalance: None,
+        communicators: vec![Communicator {
+            ranks: Ranks(4),
+            nodes: Nodes(vec![4]),
+            between_groups: false,
+            groups: Vec::new(),
+            agree: vec![Operation::Scatter],
+            disagree: Vec::new(),
+        }],
+        calls,
+        messages: Activity::default(),
+        waiting: Activity::default(),
+    }
+}
+
+#[test]
+fn expected_seconds_are_time_less_time_over_gain_to_the_last_digit() {
+    let findings = analyzed(&[(SHORT, 30.0), (LONG, 1.0)]);
+    let profile = profile(vec![calls(SHORT, 8.0), calls(LONG, 2.0), calls(4 * LONG, 1.0)]);
+    let found = prospects(&profile, Some(&findings));
+    let saved: Vec<Option<f64>> = found.entries.iter().map(|entry| entry.saved.map(|saved| saved.point)).collect();
+    // 8 s become 4 s, 2 s become 1.6 s, and nobody measured four times as much.
+    assert_eq!(saved[0], Some(4.0));
+    assert!((saved[1].unwrap() - 0.4).abs() < 1e-12);
+    assert_eq!((saved[2], found.unknown()), (None, Seconds(1.0)));
+    assert!(found.entries[2].unknown.as_ref().unwrap().contains("outside of the measured sizes"));
+    let all = Prospects::saved(found.entries.iter()).unwrap();
+    assert!((all.point - 4.4).abs() < 1e-12);
+    assert_eq!(
+        (found.bound(), found.shares.tunable, found.shares.rest()),
+        (Seconds(11.0), Seconds(11.0), Seconds(89.0))
+    );
+    // The same by weights.
+    let (saved, of) = saved_of(&weights(&[(profile, 1.0)]), &findings).unwrap();
+    assert!((saved.point - 4.4).abs() < 1e-12 && of == Seconds(10.0));
+}
+
+#[test]
+fn weights_are_the_time_in_near_sizes_times_the_factor_of_the_program() {
+    let one = profile(vec![calls(1000, 1.0), calls(1010, 3.0), calls(2000, 2.0), calls(0, 50.0)]);
+    let other = profile(vec![calls(2000, 5.0)]);
+    let found = weights(&[(one, 1.0), (other, 2.0)]);
+    let all: Vec<(u64, f64)> = found.iter().map(|Weight { cell, time, .. }| (cell.bytes.0, time.0)).collect();
+    assert_eq!(all, [(2000, 12.0), (1010, 4.0)]);
+}
+
+#[test]
+fn what_programs_keep_to_is_shown_by_all_of_them() {
+    let keeps = || (profile(vec![calls(8, 1.0)]), 1.0);
+    assert_eq!(kept_to(&[keeps()]).iter().map(|one| one.name()).collect::<Vec<_>>(), ["consistent-arguments"]);
+    let mut breaks = keeps();
+    breaks.0.calls[0].ignored_differ = 1;
+    assert!(kept_to(&[keeps(), breaks]).is_empty());
+    let mut cut = keeps();
+    cut.0.unfinished = vec![3];
+    assert!(kept_to(&[cut]).is_empty());
+    assert!(kept_to(&[(profile(Vec::new()), 1.0)]).is_empty(), "what is never called shows nothing");
+}
