@@ -12,7 +12,7 @@ use crate::session;
 const FAILURES: u32 = 20;
 
 pub(crate) fn run(args: &StudyArgs) -> Result<(), Failure> {
-    let Studied { paragraphs, figures } =
+    let Studied { paragraphs, figures, placements } =
         session::with(FAILURES, Output::Text, |session| study::study(&args.studying, session))?;
     let mut lines = Vec::new();
     for paragraph in &paragraphs {
@@ -21,6 +21,13 @@ pub(crate) fn run(args: &StudyArgs) -> Result<(), Failure> {
     }
     lines.push(paint(Ink::Heading, &format!("Files in {}:", args.studying.out.display())));
     let readme = if figures > 0 { "the study, with all tables and figures" } else { "the study, with all tables" };
+    if !placements.is_empty() {
+        let studies = placements.iter().map(|(directory, name)| (directory.as_str(), format!("the study of {name}")));
+        for (name, what) in std::iter::once((README, "the placements compared".to_owned())).chain(studies) {
+            lines.extend(screen::wrapped(&what, &format!("  {name:<11}  "), &" ".repeat(15)));
+        }
+        return screen::print(&lines.join("\n"));
+    }
     for (name, what) in [(README, readme), (TIMES, "every time"), (STUDY, "all of it for programs")] {
         lines.extend(screen::wrapped(what, &format!("  {name:<11}  "), &" ".repeat(15)));
     }

@@ -208,7 +208,28 @@ fn studies_in_the_sources_are_whole() {
 fn crossovers_of_reference_algorithms_are_those_on_paper() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("study");
-    study(&example("building-blocks.toml"), "--simulate --simulated-slots 8", &out).exits(0);
+    let ran = study(&example("building-blocks.toml"), "--simulate --simulated-slots 8", &out).exits(0);
+    // Simulated ranks have a host each, so that there is one placement.
+    ran.says("8 ranks on 2 nodes are left out: simulated ranks have a host each");
+    let compared = fs::read_to_string(out.join("README.md")).unwrap();
+    assert!(
+        compared.contains("[8 nodes](nodes-8/README.md)")
+            && compared.contains("8 ranks on 4 nodes are left out: simulated")
+    );
+    let row = |heading: &str, start: &str| {
+        let section = compared.split(heading).nth(1).unwrap();
+        section.lines().find(|line| line.starts_with(start)).unwrap().to_owned()
+    };
+    assert!(row("## Best class by placement", "| allreduce | 8 |").contains("| chan:short (no); "), "{compared}");
+    assert!(row("## Short against long", "| scatter | 8 |").contains("never: chan:short; model never"), "{compared}");
+    assert!(!compared.contains("What the placement costs"), "there is nothing to compare with");
+    // Made again from what was measured, it is the same but for its command.
+    let again = scratch.path().join("again");
+    let runs = format!("--run {}", out.display());
+    study(&example("building-blocks.toml"), &runs, &again).exits(0);
+    let pages = [&out, &again].map(|out| fs::read_to_string(out.join("nodes-8/study.json")).unwrap());
+    assert_eq!(pages[0], pages[1]);
+    let out = out.join("nodes-8");
     let study = found(&out);
     let regimes = |shape| &study.patterns.iter().find(|fit| fit.shape == shape).unwrap().regimes;
     let ([message], [operation]) = (&regimes(Shape::PingPong)[..], &regimes(Shape::ReduceLocal)[..]) else {
@@ -222,8 +243,8 @@ fn crossovers_of_reference_algorithms_are_those_on_paper() {
         (Collective::Bcast, Some(56_000.0)),
         (Collective::Reduce, Some(39_300.0)),
         (Collective::Allgather, Some(10_000.0 / 3.0 / 8.0)),
-        (Collective::ReduceScatter, Some(2_759.0)),
-        (Collective::Allreduce, Some(16_746.0)),
+        (Collective::ReduceScatter, Some(2_832.0)),
+        (Collective::Allreduce, Some(16_732.0)),
         (Collective::Scatter, None),
         (Collective::Gather, None),
     ];
@@ -239,7 +260,7 @@ fn crossovers_of_reference_algorithms_are_those_on_paper() {
             Some(expected) => {
                 assert!(matches!(crossings[..], [at] if (at / expected - 1.0).abs() < 0.1), "{expected}: {rivalry:?}");
                 let predicted = rivalry.predicted.unwrap().0 as f64;
-                assert!((predicted / expected - 1.0).abs() < 0.03, "{expected}: {rivalry:?}");
+                assert!((predicted / expected - 1.0).abs() < 0.01, "{expected}: {rivalry:?}");
             }
         }
     }
@@ -254,5 +275,26 @@ fn crossovers_of_reference_algorithms_are_those_on_paper() {
         "never within the sizes measured: chan:short is faster",
     ] {
         assert!(page.contains(line), "{line}");
+    }
+}
+
+/// What cannot be placed is said in a sentence, before anything is measured.
+#[test]
+fn placements_that_cannot_be_are_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(example("building-blocks.toml")).unwrap();
+    for (to, code, said) in [
+        ("nodes = [3]", 3, "8 ranks cannot be spread evenly over 3 nodes"),
+        ("nodes = [2, 2]", 3, "2 nodes is named twice"),
+        ("nodes = [0]", 3, "nodes: 0 nodes have no ranks"),
+        ("map-by = [\"rack\"]", 3, "map-by: `rack` is none of slot, hwthread, core"),
+        ("nodes = [2]\nmap-by = [\"core\"]", 3, "a study compares either numbers of nodes or mappings"),
+        ("nodes = [2, 4]", 3, "asks for placements that are not to be had here: 8 ranks on 2 nodes are left out"),
+    ] {
+        let definition = scratch.path().join("definition.toml");
+        fs::write(&definition, text.replace("nodes = [2, 4, 8]", to)).unwrap();
+        let out = scratch.path().join("study");
+        study(&definition, "--simulate --simulated-slots 8", &out).exits(code).complains(said);
+        assert!(!out.exists(), "{to}");
     }
 }

@@ -399,7 +399,7 @@ pub struct Studying {
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// Measure nothing: take what this run directory holds of what the definition asks for, which has to be all of it, but
-    /// for communicators of more ranks than there were slots
+    /// for communicators of more ranks than there were slots; with placements, the directory of such a study
     #[arg(long, value_name = "RUN")]
     pub run: Option<PathBuf>,
     /// What the reader should know about the machine, in whole sentences

@@ -8,6 +8,7 @@
 //! | `tables` | all times, for people and as CSV |
 //! | `markdown` | all of it in one document |
 //! | `references` | reference algorithms: the best class, crossovers, times over the bound |
+//! | `placements` | a study on several placements, in one page |
 //! | `names` | what the parts of a study are called |
 
 mod about;
@@ -15,6 +16,7 @@ mod conclusion;
 mod figures;
 mod markdown;
 mod names;
+mod placements;
 mod references;
 mod tables;
 
@@ -23,4 +25,5 @@ pub use conclusion::conclusion;
 pub use figures::{Figure, figures, undrawn};
 pub use markdown::markdown;
 pub use names::candidate_name;
+pub use placements::{Placed, Placements, placements};
 pub use tables::csv;

@@ -52,12 +52,12 @@ fn classes(text: &mut String, study: &Study, about: &About<'_>) {
     text.push('\n');
 }
 
-fn listed(study: &Study, collective: Collective, candidates: &[Candidate]) -> String {
+pub(super) fn listed(study: &Study, collective: Collective, candidates: &[Candidate]) -> String {
     candidates.iter().map(|candidate| name(study, collective, *candidate)).collect::<Vec<_>>().join(" / ")
 }
 
 /// Whether what is best is what was claimed to be.
-fn answer(claim: &[Candidate], best: &[Candidate]) -> &'static str {
+pub(super) fn answer(claim: &[Candidate], best: &[Candidate]) -> &'static str {
     if best.iter().all(|candidate| claim.contains(candidate)) {
         "yes"
     } else if best.iter().any(|candidate| claim.contains(candidate)) {

@@ -29,6 +29,10 @@ struct Written {
     claims: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     figures: WrittenFigures,
+    #[serde(default)]
+    nodes: Vec<u32>,
+    #[serde(default, rename = "map-by")]
+    map_by: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -56,8 +60,58 @@ pub(super) struct Definition {
     pub(super) over_ranks: Vec<Bytes>,
     pub(super) over_sizes: Vec<Ranks>,
     pub(super) builtin: bool,
+    /// The placements that are compared; none where mpirun's own is taken.
+    pub(super) places: Vec<Place>,
     /// What others found to be the best class.
     pub(super) claims: BTreeMap<Collective, Vec<Candidate>>,
+}
+
+/// How the ranks are spread over the hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Evenly over so many of them.
+    Nodes(u32),
+    /// As mpirun maps them by this.
+    MapBy(&'static str),
+}
+
+/// What Open MPI maps ranks by.
+const MAPPINGS: [&str; 10] =
+    ["slot", "hwthread", "core", "l1cache", "l2cache", "l3cache", "numa", "socket", "package", "node"];
+
+impl Place {
+    /// In words.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Nodes(1) => "1 node".to_owned(),
+            Self::Nodes(nodes) => format!("{nodes} nodes"),
+            Self::MapBy(by) => format!("mapped by {by}"),
+        }
+    }
+
+    /// The same of ranks, as a part of a sentence.
+    pub(super) fn phrase(&self) -> String {
+        match self {
+            Self::Nodes(_) => format!("on {}", self.name()),
+            Self::MapBy(_) => self.name(),
+        }
+    }
+
+    /// The directory of its study.
+    pub(super) fn directory(&self) -> String {
+        match self {
+            Self::Nodes(nodes) => format!("nodes-{nodes}"),
+            Self::MapBy(by) => format!("map-by-{by}"),
+        }
+    }
+
+    /// What mpirun is told to map by.
+    pub(super) fn mapping(&self, ranks: Ranks) -> String {
+        match self {
+            Self::Nodes(nodes) => format!("ppr:{}:node", ranks.0 / nodes),
+            Self::MapBy(by) => (*by).to_owned(),
+        }
+    }
 }
 
 /// Launches where nobody says otherwise: six medians are the fewest that have a 95 % interval.
@@ -138,6 +192,7 @@ fn parse(text: &str) -> Result<Definition, String> {
     if i64::from(launches) > MOST_LAUNCHES {
         return Err(format!("launches: {launches} is more than a study can have; say {} or fewer", MOST_LAUNCHES));
     }
+    let places = places(&written.nodes, &written.map_by)?;
     let figures = &written.figures;
     Ok(Definition {
         title: written.title,
@@ -150,8 +205,30 @@ fn parse(text: &str) -> Result<Definition, String> {
         over_ranks: figures.over_ranks.iter().map(|size| parsed(size, "over_ranks")).collect::<Result<_, _>>()?,
         over_sizes: ranks(&figures.over_sizes, "over_sizes")?,
         builtin: figures.builtin,
+        places,
         claims,
     })
+}
+
+fn places(nodes: &[u32], map_by: &[String]) -> Result<Vec<Place>, String> {
+    if !nodes.is_empty() && !map_by.is_empty() {
+        return Err(
+            "nodes and map-by: a study compares either numbers of nodes or mappings; name one of them".to_owned()
+        );
+    }
+    if nodes.contains(&0) {
+        return Err("nodes: 0 nodes have no ranks".to_owned());
+    }
+    let mapping = |text: &String| {
+        let known = MAPPINGS.into_iter().find(|known| known == text);
+        let known = known.ok_or_else(|| format!("map-by: `{text}` is none of {}", MAPPINGS.join(", ")))?;
+        Ok(Place::MapBy(known))
+    };
+    let mut places: Vec<Place> = nodes.iter().map(|nodes| Place::Nodes(*nodes)).collect();
+    places.extend(map_by.iter().map(mapping).collect::<Result<Vec<_>, String>>()?);
+    let twice = places.iter().enumerate().find(|(at, place)| places[..*at].contains(place));
+    twice.map_or(Ok(()), |(_, place)| Err(format!("{} is named twice", place.name())))?;
+    Ok(places)
 }
 
 fn parsed<T: FromStr<Err: ToString>>(text: &str, key: &str) -> Result<T, String> {
