@@ -57,7 +57,7 @@ impl Simulation {
             }
             LaunchKind::Together | LaunchKind::Alone(_) => None,
         };
-        Ok(Computed { model: &self.model, plan, launch, clock: 0.0 })
+        Ok(Computed { model: &self.model, plan, launch, clock: 0.0, known: BTreeMap::new() })
     }
 
     /// The first of its release.
@@ -151,11 +151,22 @@ struct Computed<'a> {
     /// What makes up a launch that is compared with others.
     launch: Option<DeployedLaunch>,
     clock: f64,
+    /// The times of subjects that were called before: a script takes long to play.
+    known: BTreeMap<usize, Vec<f64>>,
 }
 
 impl Computed<'_> {
     /// The times of the candidates, or casts, of a subject.
-    fn all_seconds(&self, subject: usize) -> Vec<f64> {
+    fn all_seconds(&mut self, subject: usize) -> Vec<f64> {
+        if let Some(known) = self.known.get(&subject) {
+            return known.clone();
+        }
+        let seconds = self.computed_seconds(subject);
+        self.known.insert(subject, seconds.clone());
+        seconds
+    }
+
+    fn computed_seconds(&self, subject: usize) -> Vec<f64> {
         let Some(planned) = self.plan.cells.get(subject) else {
             let PatternPlan { pattern, casts } = self.plan.pattern(subject);
             return vec![self.model.pattern_seconds(*pattern); casts.len()];
