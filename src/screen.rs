@@ -3,6 +3,7 @@
 //! Text is written with its escape codes; the streams here take them out where they are not wanted: away from a
 //! terminal, under `NO_COLOR` and `CLICOLOR=0`, and where `TERM` is `dumb`. `CLICOLOR_FORCE` asks for them anyway.
 
+use std::borrow::Cow;
 use std::env;
 use std::io::{self, IsTerminal, Write};
 
@@ -98,8 +99,25 @@ fn wrap(width: usize, sentence: &str, first: &str, rest: &str) -> Vec<String> {
 /// Prints text, with a line break at its end.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = stdout();
+    let text = tame(text);
     let end = if text.ends_with('\n') { "" } else { "\n" };
     write!(out, "{text}{end}").and_then(|()| out.flush()).map_err(Failure::Stdout)
+}
+
+/// Text without what a terminal would obey, but for line breaks, tabs and inks. A name of a file or a directory, which may
+/// be anybody's, moves no cursor and renames no window.
+fn tame(text: &str) -> Cow<'_, str> {
+    let is_tame = |char: char| !char.is_control() || matches!(char, '\n' | '\t');
+    if text.chars().all(is_tame) {
+        return Cow::Borrowed(text);
+    }
+    let is_ink = |rest: &str| {
+        let codes =
+            rest.strip_prefix("\u{1b}[").map(|rest| rest.trim_start_matches(|char| matches!(char, '0'..='9' | ';')));
+        codes.is_some_and(|rest| rest.starts_with('m'))
+    };
+    let tamed = text.char_indices().map(|(at, char)| if is_tame(char) || is_ink(&text[at..]) { char } else { '?' });
+    Cow::Owned(tamed.collect())
 }
 
 /// Writes bytes for programs to standard output, as they are and to the end.
@@ -127,6 +145,13 @@ mod tests {
     #[test]
     fn prose_is_narrow_on_the_widest_terminal() {
         assert!(wrap(300, &"word ".repeat(60), "", "").iter().all(|line| line.len() <= WIDEST_PROSE));
+    }
+
+    #[test]
+    fn names_cannot_steer_the_terminal() {
+        assert_eq!(tame("a\u{1b}[2Jb\u{9b}5mc\rd\te\n"), "a?[2Jb?5mc?d\te\n");
+        let painted = paint(Ink::Bad, "bad");
+        assert_eq!(tame(&painted), painted);
     }
 
     #[test]

@@ -44,7 +44,7 @@ fn text(published: &Published) -> Vec<String> {
         lines.extend(wrapped("Nothing beats the builtin: there is nothing to switch on.", "", ""));
     } else {
         lines.extend([String::new(), heading("To switch it on, for one run or for a shell:")]);
-        lines.extend(switch_on.iter().map(|line| format!("  {line}")));
+        lines.extend(switch_on.iter().map(|line| format!("  {}", plain::line(line))));
     }
     let compared = validation.as_ref().map(validation::sentences).unwrap_or_default();
     for sentences in [proof, &compared].into_iter().filter(|sentences| !sentences.is_empty()) {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use collrules_record::guidelines::{Changed, Checked};
 use collrules_record::manifest;
 use collrules_record::rundir::{self, RunDir};
-use collrules_report::guidelines as report;
+use collrules_report::{guidelines as report, plain};
 use collrules_workflow::campaign::{self, Begin};
 use collrules_workflow::guidelines;
 use collrules_workflow::plan::plan;
@@ -95,7 +95,10 @@ fn text(checked: &Checked, changes: Option<&[Changed]>, run: Option<&RunDir>) ->
         }
     }
     if let Some(run) = run {
-        text += &format!("\n{}\n", paint(Ink::Heading, &format!("Files in {}:", run.path().display())));
+        text += &format!(
+            "\n{}\n",
+            paint(Ink::Heading, &format!("Files in {}:", plain::line(&run.path().display().to_string())))
+        );
         for (name, what) in [
             (rundir::GUIDELINES_PAGE, "the maps with all numbers, and each violation"),
             (rundir::GUIDELINES_TEXT, "the same as text"),

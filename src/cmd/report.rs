@@ -21,6 +21,7 @@ pub(crate) fn run(args: &Report) -> Result<(), Failure> {
         let out = args.out.as_deref().unwrap_or(Path::new("")).display();
         Failure::usage(format!("{out} does not end in .html, .md, .csv, .json or .txt: name the format with --format"))
     })?;
+    spare(args.out.as_deref(), args)?;
     let source = Published::open(&args.input)?;
     let text = match &args.compare {
         None => shown(&source, wanted)?,
@@ -77,6 +78,22 @@ fn compared(before: &Published, after: &Published, format: ReportFormat) -> Resu
 
 fn compared_run<'a>(published: &'a Published, observations: Option<&'a Observations>) -> Run<'a> {
     Run { findings: &published.findings, observations, manifest: published.manifest.as_ref() }
+}
+
+/// Refuses an output that is what the report is made of: nobody could measure it again.
+fn spare(out: Option<&Path>, args: &Report) -> Result<(), Failure> {
+    let Some((out, target)) = out.and_then(|out| Some((out, out.canonicalize().ok()?))) else { return Ok(()) };
+    let inputs = std::iter::once(&args.input).chain(&args.compare).filter_map(|input| input.canonicalize().ok());
+    let (mut inputs, directory) = (inputs, target.parent().unwrap_or(Path::new("/")));
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let is_run = [rundir::MANIFEST, rundir::FINDINGS].iter().any(|file| directory.join(file).exists());
+    let is_ours = rundir::FILES.contains(&&*name) || name.starts_with("refinement-");
+    let is_report = [rundir::PAGE, rundir::REPORT].contains(&&*name);
+    if inputs.any(|input| input == target) || is_run && is_ours && !is_report {
+        let why = "it is what reports are made of; name another file with --out";
+        return Err(Failure::write(out, std::io::Error::other(why)));
+    }
+    Ok(())
 }
 
 /// Writes to the file that is asked for, or to standard output.

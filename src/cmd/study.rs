@@ -1,5 +1,6 @@
 //! `collrules study`: chosen algorithms compared on a grid.
 
+use collrules_report::plain;
 use collrules_workflow::study::{self, README, STUDY, Studied, TIMES};
 
 use crate::args::StudyArgs;
@@ -19,7 +20,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<(), Failure> {
         lines.extend(screen::wrapped(&paragraph.replace('*', ""), "", ""));
         lines.push(String::new());
     }
-    lines.push(paint(Ink::Heading, &format!("Files in {}:", args.studying.out.display())));
+    lines.push(paint(Ink::Heading, &format!("Files in {}:", plain::line(&args.studying.out.display().to_string()))));
     let readme = if figures > 0 { "the study, with all tables and figures" } else { "the study, with all tables" };
     if !placements.is_empty() {
         let studies = placements.iter().map(|(directory, name)| (directory.as_str(), format!("the study of {name}")));

@@ -65,8 +65,8 @@ fn sentences(verified: &Verified) -> Vec<String> {
     }
     if let Some(proof) = verified.proof.as_ref().filter(|proof| proof.asked > 0) {
         sentences.push(format!(
-            "HAN's rules file beside it is obeyed as well: {} calls, on both sides of its boundaries, were served by the \
-             component that it means.",
+            "Open MPI obeys HAN's rules file beside it as well: the intended component served {} calls, on both sides of \
+             its boundaries.",
             proof.asked,
         ));
     }
@@ -74,7 +74,7 @@ fn sentences(verified: &Verified) -> Vec<String> {
         sentences.push(of_messages(messages));
     }
     if let Some(why) = &verified.uncounted {
-        sentences.push(format!("That the intended algorithms ran cannot be shown by their messages: {why}."));
+        sentences.push(format!("Messages cannot show that the intended algorithms ran: {why}."));
     }
     if let Some(pins) = &verified.pins {
         let settings: Vec<String> = pins.iter().map(|(name, value)| format!("{name} = {value}")).collect();
@@ -112,23 +112,30 @@ fn of_messages(messages: &Messages) -> String {
         return if silent.is_empty() {
             "No rule gives an algorithm to any of the calls that were made.".to_owned()
         } else {
-            format!("The messages of the {} calls with algorithms of their own are not reported.", silent.len())
+            format!("Open MPI reports no messages for the {}.", ruled(silent.len()))
         };
     }
+    let all = shown.len() + alike.len() + silent.len() + uncounted.len();
     let mut text = format!(
-        "Messages counted: {} of {} calls with an algorithm of their own send what that algorithm sends, and the builtin \
-         would not",
+        "Counted messages show that the intended algorithm ran in {} of the {}: they are what that algorithm sends, and \
+         the builtin sends others.",
         shown.len(),
-        shown.len() + alike.len() + silent.len() + uncounted.len(),
+        ruled(all),
     );
     if !alike.is_empty() {
-        text += &format!("; {} send what both would send", alike.len());
+        text += &format!(" In {} of them both send the same, so that messages tell nothing.", alike.len());
     }
     if !silent.is_empty() {
-        text += &format!("; of {} the messages are not reported or cannot be compared", silent.len());
+        text += &format!(" For {} of them Open MPI reports no messages that can be compared.", silent.len());
     }
     if let Some((cell, why)) = uncounted.first() {
-        text += &format!("; {} could not be counted, the first of them {cell}: {why}", uncounted.len());
+        text +=
+            &format!(" The messages of {} of them could not be counted. The first is {cell}: {why}.", uncounted.len());
     }
-    text + "."
+    text
+}
+
+/// Calls for which a rule names an algorithm.
+fn ruled(calls: usize) -> String {
+    format!("{calls} call{} whose rule names an algorithm", if calls == 1 { "" } else { "s" })
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use collrules_record::Plan;
 use collrules_record::plan::Schedule;
+use collrules_rules::lines::plain;
 use collrules_runner::campaign::{Launch, Notice};
 use collrules_runner::separate;
 use collrules_runner::wire::Event;
@@ -232,5 +233,7 @@ fn whole_seconds(time: Duration) -> String {
 /// A line on standard error.
 pub(crate) fn say(line: &str) {
     // A closed standard error is no reason to stop measuring.
-    let _ = writeln!(std::io::stderr(), "{}", screen::logged("collrules: ", line));
+    // A name in it may be anybody's, and is nothing for a terminal to obey.
+    let line = line.lines().map(plain).collect::<Vec<_>>().join("\n");
+    let _ = writeln!(std::io::stderr(), "{}", screen::logged("collrules: ", &line));
 }

@@ -21,6 +21,9 @@ fn arguments_that_make_no_sense_are_refused() {
         ("tune --np 0", 2),
         ("tune --np two", 2),
         ("tune --budget soon", 2),
+        ("tune --budget 0 --simulate", 2),
+        ("tune --hang-timeout 0s --simulate", 2),
+        ("tune --sync roundtime --clock-bound 0 --simulate", 2),
         ("tune --min-gain 300", 2),
         ("tune --simulate --np 1", 2),
         ("tune --simulate --simulated-slots 4294967295", 2),
@@ -115,4 +118,98 @@ fn a_rules_file_that_open_mpi_would_reject_is_named() {
     // Which place is named depends on the release that is there.
     session.run("verify rules.conf").exits(3).complains("Open MPI does not accept");
     session.run("verify none").exits(3).complains("cannot open");
+}
+
+/// Samples and findings are worth hours: no report is written over them, whatever `--out` says.
+#[test]
+fn a_report_never_replaces_what_it_is_made_of() {
+    let mut session = Session::new();
+    session.given(&format!("{TUNE} run"));
+    session.copy(&session.path("run/findings.json"), "findings.json");
+    for name in ["run/findings.json", "run/samples.csv", "run/manifest.json", "run/rules.conf"] {
+        let before = fs::read(session.path(name)).unwrap();
+        session.run(&format!("report run --format json --out {name}")).exits(6);
+        assert_eq!(fs::read(session.path(name)).unwrap(), before, "{name}");
+    }
+    session.run("report findings.json --format json --out findings.json").exits(6);
+    session.run("report run --compare findings.json --format json --out ./findings.json").exits(6);
+    session.run("report run --out /nowhere/at/all.html").exits(6);
+    session.run("report run --out run/report.html").exits(0);
+    assert_said!(session);
+}
+
+/// What a later version found out stays when a run is gone on with by this one.
+#[test]
+fn findings_of_a_later_format_are_not_replaced() {
+    let mut session = Session::new();
+    session.given(&format!("{TUNE} run"));
+    let path = session.path("run/findings.json");
+    let later = fs::read_to_string(&path).unwrap().replacen("\"major\": 1", "\"major\": 9", 1);
+    fs::write(&path, &later).unwrap();
+    session.run("tune --resume run").exits(3).complains("run/findings.json has format 9.");
+    assert_eq!(fs::read_to_string(&path).unwrap(), later);
+}
+
+/// Files that should be small are not read without end.
+#[test]
+fn files_that_never_end_are_refused() {
+    let mut session = Session::new();
+    session.given(&format!("{TUNE} run"));
+    for name in ["findings.json", "manifest.json", "launches.jsonl"] {
+        let path = session.path("run").join(name);
+        let before = fs::read(&path).unwrap();
+        fs::File::options().append(true).open(&path).unwrap().set_len(300 << 20).unwrap();
+        let command = if name == "findings.json" { "report run" } else { "measure --resume run" };
+        session.run(command).exits(3).complains("it has more than 256 MiB");
+        fs::write(&path, before).unwrap();
+    }
+    session.run("report run --compare /dev/zero").exits(3).complains("it has more than 256 MiB");
+}
+
+/// Names of files and directories are anybody's: a terminal obeys none of them.
+#[test]
+fn no_name_reaches_the_terminal_as_it_is() {
+    let mut session = Session::new();
+    // A command for terminals that begins with ESC, and one in a single character.
+    let evil = "r\u{1b}[31m\u{9b}5m";
+    let run = format!("run-{evil}");
+    session.copy(&data("thin-barrier-approx.csv"), &format!("t-{evil}.csv"));
+    session.write(&format!("c-{evil}.conf"), "1\n7 1\n0 1\n 0144 1 0 0\n");
+    for arguments in [
+        format!("{TUNE} {run}"),
+        format!("{TUNE} {run}"),
+        format!("measure --simulate --np 2 --sizes 1K --out m-{run}"),
+        format!("measure --resume m-{run}"),
+        format!("tune --resume m-{run} --no-validate"),
+        format!("validate {run}"),
+        format!("report {run}"),
+        format!("report {run} --compare m-{run}"),
+        format!("tree {run}"),
+        format!("guidelines --simulate --ops bcast --np 2 --sizes 1K --budget 2s --out g-{run}"),
+        format!("guidelines g-{run}"),
+        format!("analyze t-{evil}.csv --out a-{run}"),
+        format!("analyze {run}"),
+        format!("import t-{evil}.csv --out i-{run}"),
+        format!("check c-{evil}.conf"),
+        format!("check --fix --dry-run c-{evil}.conf"),
+        format!("check --fix c-{evil}.conf"),
+        format!("convert c-{evil}.conf --to json"),
+        format!("explain c-{evil}.conf --op bcast --np 4"),
+        format!("diff c-{evil}.conf {run}"),
+        format!("plan --simulate --np 2 --sizes 1K --out p-{run}"),
+    ] {
+        let ran = session.run(&arguments);
+        let obeyed = |char| matches!(char, '\u{1b}' | '\u{9b}');
+        assert!(
+            !ran.stdout.contains(obeyed) && !ran.stderr.contains(obeyed),
+            "{arguments}\n{}{}",
+            ran.stdout,
+            ran.stderr
+        );
+    }
+    for file in ["report.md", "tree.txt"] {
+        assert!(!fs::read_to_string(session.path(&run).join(file)).unwrap().contains('\u{1b}'), "{file}");
+    }
+    let guidelines = session.path(&format!("g-{run}")).join("guidelines.md");
+    assert!(!fs::read_to_string(guidelines).unwrap().contains('\u{1b}'));
 }

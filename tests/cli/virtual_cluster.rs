@@ -128,7 +128,7 @@ fn han_is_found_where_it_serves() {
         let arguments = "tune --ops bcast,barrier --np 2,4 --sizes 1K,64K --budget 24s --launches 1 --out";
         let ran = on_hosts(mpi, hosts, arguments, &out).exits(0);
         ran.complains("bcast on 4 ranks (2 nodes x 2 ranks) is served by han");
-        ran.says("served by Open MPI's component han");
+        ran.says("Open MPI's component han serves");
         assert_eq!(
             served(&out),
             ["barrier 2 tuned", "barrier 4 han", "bcast 2 tuned", "bcast 4 han"].map(str::to_owned),
@@ -176,7 +176,7 @@ fn what_han_hands_over_is_proven_and_verified() {
         let settings = fs::read_to_string(out.join("mca-params.conf")).unwrap();
         assert!(settings.contains("coll_han_dynamic_rules_filename = "), "{settings}");
         let ran = on_hosts(mpi, hosts, "verify --np 8", &out).exits(0);
-        ran.says("HAN's rules file beside it is obeyed as well");
+        ran.says("Open MPI obeys HAN's rules file beside it as well");
         fs::remove_file(out.join("han.conf")).unwrap();
         on_hosts(mpi, hosts, "verify --np 8", &out).exits(3).complains("han.conf");
     });

@@ -95,8 +95,8 @@ pub struct Criteria {
     /// Confidence of the intervals.
     #[arg(skip = Self::default().level)]
     pub level: f64,
-    /// Gain, in percent, that is required where single values allow no test: of the value, and of its mean with those
-    /// of neighbouring communicator sizes
+    /// Gain, in percent, that a candidate needs where too few values allow no test. The mean of its gain and its
+    /// neighbours' (other communicator sizes) must be as large
     #[arg(long, value_name = "PERCENT", default_value = "15", value_parser = percent)]
     pub untested_gain: f64,
     /// The smallest step of the clock; smaller differences between medians prove nothing. 0 where it is unknown.

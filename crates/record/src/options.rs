@@ -18,7 +18,9 @@ use crate::plan::DeployWay;
 use crate::policy::Policy;
 use crate::profile::weight::Weight;
 use crate::units::{Bytes, Ranks, Seconds};
-use crate::values::{MOST_LAUNCHES, budget, collectives, communicators, only, percent, ratio, simulated_slots, sizes};
+use crate::values::{
+    MOST_LAUNCHES, budget, collectives, communicators, only, percent, positive, ratio, simulated_slots, sizes,
+};
 
 /// One argument that stands for several values; clap takes a `Vec` for an argument of its own each.
 pub type List<T> = Vec<T>;
@@ -156,7 +158,7 @@ pub struct Timing {
     #[arg(long, value_name = "HOW", default_value = "barrier")]
     pub sync: SyncMethod,
     /// How far the common clock may be off on a rank before it is set again
-    #[arg(long, value_name = "TIME", default_value = "1us")]
+    #[arg(long, value_name = "TIME", value_parser = positive, default_value = "1us")]
     pub clock_bound: Seconds,
     /// Treat each rank's clock as separate, even on one host: shows how exact the common clock is
     #[arg(long)]
@@ -223,7 +225,7 @@ pub struct Launching {
     #[arg(long, value_name = "FILE")]
     pub worker: Option<PathBuf>,
     /// End the job when it has said nothing for so long
-    #[arg(long, value_name = "TIME", default_value = "120s")]
+    #[arg(long, value_name = "TIME", value_parser = positive, default_value = "120s")]
     pub hang_timeout: Seconds,
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use collrules_rules::Collective;
 
 use crate::candidate_name::CandidateName;
-use crate::units::{BadBytes, Bytes, MAX_BYTES, Ranks, Seconds, powers_of_two};
+use crate::units::{BadBytes, BadSeconds, Bytes, MAX_BYTES, Ranks, Seconds, powers_of_two};
 
 /// The most launches: a campaign of more would take weeks, and the plan of each is held in memory.
 pub const MOST_LAUNCHES: i64 = 1000;
@@ -13,13 +13,15 @@ pub const MOST_LAUNCHES: i64 = 1000;
 /// The most slots that a simulated cluster may have: each is a host with a name in the survey.
 const MOST_SLOTS: Ranks = Ranks(1 << 20);
 
+/// A time that is more than none.
+pub fn positive(text: &str) -> Result<Seconds, String> {
+    let seconds: Seconds = text.parse().map_err(|bad: BadSeconds| bad.to_string())?;
+    if seconds.0 > 0.0 { Ok(seconds) } else { Err(format!("`{text}` is too short: write a time above 0")) }
+}
+
 /// A time for a campaign; none where it may take what it needs.
 pub fn budget(text: &str) -> Result<Option<Seconds>, String> {
-    if text == "none" {
-        Ok(None)
-    } else {
-        text.parse().map(Some).map_err(|bad: crate::units::BadSeconds| bad.to_string())
-    }
+    if text == "none" { Ok(None) } else { positive(text).map(Some) }
 }
 
 /// Collectives by id, each once.
@@ -168,6 +170,8 @@ mod tests {
     fn a_budget_is_a_time_or_none() {
         assert_eq!(budget("none"), Ok(None));
         assert_eq!(budget("90s"), Ok(Some(Seconds(90.0))));
-        assert!(budget("never").is_err());
+        for bad in ["never", "0", "0s", "-1s", "nan"] {
+            assert!(budget(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -159,32 +159,31 @@ impl Judged {
     fn remark(&self) -> String {
         let Self { collective, component, .. } = self;
         let sizes: Vec<String> = self.ranks.iter().map(ToString::to_string).collect();
-        let served =
-            format!("On {} ranks {collective} is served by Open MPI's component {component}", sizes.join(", "));
+        let served = format!("On {} ranks, Open MPI's component {component} serves {collective}", sizes.join(", "));
         let (cells, slower) = (self.gains.len(), self.slower());
         if self.frees() {
             return format!(
-                "{served}; all gains are over that. The settings of the tuning let coll/tuned serve \
-                 {collective} instead: {:.2}x in geometric mean over these {cells} cells. They act on {collective} in all \
-                 communicators that {component} would serve, measured or not; where the rules say nothing, coll/tuned \
-                 decides there.",
+                "{served}, and gains are over {component}. The settings of this tuning hand {collective} to coll/tuned \
+                 instead, which gains {:.2}x in geometric mean over these {cells} cells. They do so on all communicators \
+                 that {component} would serve, also on those that were not measured. Where no rule serves a call there, \
+                 coll/tuned's builtin does.",
                 self.mean(),
             );
         }
         let why = if self.unknown > 0 {
-            format!("{} cells have no timings of what coll/tuned would do", self.unknown)
+            format!("nothing shows how fast coll/tuned would be in {} of its cells", self.unknown)
         } else if slower > 0 {
             let least = self.gains.iter().copied().fold(f64::INFINITY, f64::min);
             format!(
-                "with the rules found for coll/tuned instead, {slower} of {cells} cells would be slower, the most by \
-                 {:.2}x, and rules cannot hand single sizes back ({:.2}x in geometric mean)",
+                "coll/tuned with the rules found would be slower in {slower} of {cells} cells, by up to {:.2}x ({:.2}x in \
+                 geometric mean over all), and rules cannot hand single sizes back",
                 1.0 / least,
                 self.mean(),
             )
         } else {
-            format!("rules for coll/tuned were not shown to be better ({:.2}x in geometric mean)", self.mean())
+            format!("the measurements do not show that coll/tuned is faster ({:.2}x in geometric mean)", self.mean())
         };
-        format!("{served}, and stays so: {why}.")
+        format!("{served}, and goes on doing so: {why}.")
     }
 }
 
@@ -212,6 +211,6 @@ mod tests {
         {
             assert!(!judged(gains, shown, unknown).frees(), "{gains:?} {shown} {unknown}");
         }
-        assert!(judged(&[1.5, 0.5], 1, 0).remark().contains("1 of 2 cells would be slower, the most by 2.00x"));
+        assert!(judged(&[1.5, 0.5], 1, 0).remark().contains("slower in 1 of 2 cells, by up to 2.00x"));
     }
 }

@@ -33,11 +33,11 @@ fn of_collective(findings: &Findings, collective: Collective, ranks: &[Ranks]) -
     let sizes: Vec<String> = ranks.iter().map(ToString::to_string).collect();
     let all = cells().count();
     let served = format!(
-        "On {} ranks {collective} is served by Open MPI's component han, which is the builtin there",
+        "On {} ranks, Open MPI's component han serves {collective}, and so is the builtin there",
         sizes.join(", ")
     );
     if handed.is_empty() {
-        return format!("{served}, and stays so: nothing else was shown to be better in any of {all} cells.");
+        return format!("{served}. It goes on doing so: in none of {all} cells was anything shown to be better.");
     }
     let gains = handed.iter().filter_map(|cell| cell.served_gain()).map(|gain| gain.point);
     let gain = geometric_mean(gains).unwrap_or(1.0);

@@ -101,8 +101,8 @@ pub(crate) fn of_rules(findings: &Findings) -> Option<String> {
         .collect();
     (!names.is_empty()).then(|| {
         format!(
-            "Programs whose ranks describe the same data by different datatypes and counts get wrong data or hang under \
-             {}; MPI allows such programs, and Open MPI's own choice can meet them with some of these algorithms too.",
+            "MPI lets ranks describe the same data by different datatypes and counts. Programs that do so get wrong data, or \
+             hang, under {}. Open MPI's own decision uses some of these algorithms too.",
             names.into_iter().collect::<Vec<_>>().join("; "),
         )
     })

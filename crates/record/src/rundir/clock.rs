@@ -1,8 +1,9 @@
 //! The file with what is known about clocks and harness: one JSON text per line, appended launch by launch.
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
 
+use super::bounded::read_text;
 use super::{CLOCK, RunDir, RunDirError, SampleWriter};
 use crate::clock::{ClockFact, ClockLine};
 
@@ -25,7 +26,7 @@ impl RunDir {
     /// simulation. Lines that cannot be read are left out: an unfinished one, or one of a newer version.
     pub fn clock(&self) -> Result<Vec<ClockLine>, RunDirError> {
         let path = self.file(CLOCK);
-        match fs::read_to_string(&path) {
+        match read_text(&path) {
             Ok(text) => Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(cause) => Err(RunDirError::Read { path, cause: cause.to_string() }),

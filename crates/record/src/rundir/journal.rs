@@ -1,12 +1,13 @@
 //! The journal of launches: what the samples do not say, and a resumed campaign has to know.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::bounded::read_whole;
 use super::error::{self, RunDirError};
 use super::samples::whole_lines;
 use crate::cell::Cell;
@@ -116,7 +117,7 @@ impl JournalLine {
 
 /// What a journal says; nothing where there is none. An unfinished last line is left out.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<JournalLine>>, RunDirError> {
-    match fs::read(path) {
+    match read_whole(path) {
         Ok(bytes) => lines(path, &bytes[..whole_lines(&bytes)]).map(Some),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(cause) => Err(RunDirError::Read { path: path.to_owned(), cause: cause.to_string() }),

@@ -1,13 +1,13 @@
 //! JSON files of a run directory. There is one way in, which looks at the format before anything else, and one way out,
 //! which puts files in place whole.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::bounded::read_text;
 use super::error::{RunDirError, check_format};
 use super::{FINDINGS, MANIFEST, PROOF, RunDir, VALIDATION, refinement};
 use crate::findings::{self, Findings};
@@ -108,6 +108,11 @@ impl RunDir {
     pub fn write_json(&self, name: &str, content: &impl Serialize) -> Result<(), RunDirError> {
         let text = serde_json::to_string_pretty(content)
             .map_err(|cause| RunDirError::Write { path: self.file(name), cause: cause.to_string() })?;
+        let path = self.file(name);
+        // What a later collrules found out stays: nobody could make it again here.
+        if let (Ok(ours), Ok(there)) = (head_of(&text), text_of(&path).map(|text| head_of(&text))) {
+            there.map_or(Ok(()), |there| check_format(&path, there, ours))?;
+        }
         self.write(name, &(text + "\n")).map(drop)
     }
 }
@@ -141,8 +146,12 @@ fn head(path: &Path, text: &str, known: FormatVersion) -> Result<Head, RunDirErr
     Ok(head)
 }
 
+fn head_of(text: &str) -> Result<FormatVersion, serde_json::Error> {
+    serde_json::from_str::<Head>(text).map(|head| head.format)
+}
+
 fn text_of(path: &Path) -> Result<String, RunDirError> {
-    fs::read_to_string(path).map_err(|cause| RunDirError::Read { path: path.to_owned(), cause: cause.to_string() })
+    read_text(path).map_err(|cause| RunDirError::Read { path: path.to_owned(), cause: cause.to_string() })
 }
 
 fn damaged(path: &Path, cause: &serde_json::Error) -> RunDirError {

@@ -1,6 +1,7 @@
 //! The run directory: created once, appended to while measuring, read back, and given its derived files.
 
 mod account;
+mod bounded;
 mod clock;
 mod error;
 mod journal;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use crate::manifest::Manifest;
 
+pub use bounded::{read_text, read_whole};
 pub use error::RunDirError;
 pub use journal::Entry;
 pub use json::{read_findings, read_json_file};
@@ -310,10 +312,14 @@ impl RunDir {
 /// Puts a text in place of what a file holds, whole or not at all. Where the file is a link, what it leads to gets the
 /// text. Its permission bits stay, and so does its owner where the system allows it.
 pub fn replace(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
+    replaced(path, text.as_ref()).map_err(by_cause)
+}
+
+fn replaced(path: &Path, text: &[u8]) -> io::Result<()> {
     let target = fs::canonicalize(path)?;
     let before = fs::metadata(&target)?;
     let directory = target.parent().unwrap_or(Path::new("/"));
-    let written = whole_file(directory, text.as_ref())?;
+    let written = whole_file(directory, text)?;
     // Only root may give files away; others own what they replace, or take it over with the directory's permission.
     let _ = fchown(written.as_file(), Some(before.uid()), Some(before.gid()));
     written.as_file().set_permissions(Permissions::from_mode(before.mode() & 0o7777))?;
@@ -330,16 +336,16 @@ pub fn put(path: &Path, text: &str) -> io::Result<()> {
         // A link that leads nowhere keeps leading there.
         Err(_) if path.is_symlink() => fs::write(path, text),
         Err(_) => {
-            whole_file(parent(path), text.as_bytes())?.persist(path)?;
-            Ok(())
+            let written = whole_file(parent(path), text.as_bytes()).and_then(|written| Ok(written.persist(path)?));
+            written.map(drop).map_err(by_cause)
         }
     }
 }
 
 /// The same under a name that must not exist yet.
 pub fn put_new(path: &Path, text: &str) -> io::Result<()> {
-    whole_file(parent(path), text.as_bytes())?.persist_noclobber(path)?;
-    Ok(())
+    let written = whole_file(parent(path), text.as_bytes()).and_then(|written| Ok(written.persist_noclobber(path)?));
+    written.map(drop).map_err(by_cause)
 }
 
 /// The directory that a name is in.
@@ -362,6 +368,11 @@ fn whole_file(directory: &Path, content: &[u8]) -> io::Result<tempfile::NamedTem
 }
 
 /// What the system says. `tempfile` adds the name of its file, which tells nobody anything.
+/// The same error without the name of a temporary file, which says nothing to users.
+fn by_cause(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), cause_of(&error))
+}
+
 fn cause_of(error: &io::Error) -> String {
     let text = error.to_string();
     text.split_once(" at path ").map_or(text.as_str(), |(cause, _)| cause).to_owned()

@@ -7,6 +7,7 @@ use collrules_record::units::Seconds;
 use collrules_record::{Component, Estimate};
 use collrules_rules::registry;
 
+use crate::plain;
 use crate::words::{counted, percent};
 
 /// Where the numbers come from.
@@ -14,7 +15,7 @@ pub(super) fn origin(checked: &Checked) -> String {
     let library = checked.library.as_deref().unwrap_or("times that others measured");
     let simulated =
         if checked.simulated { " A cost model gave these times: they say nothing about any machine." } else { "" };
-    format!("Judged: {} ({library}).{simulated}", checked.source)
+    format!("Judged: {} ({library}).{simulated}", plain::markdown(&checked.source))
 }
 
 /// What it comes to.

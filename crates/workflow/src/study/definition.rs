@@ -5,6 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use collrules_record::options::Budget;
+use collrules_record::rundir;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::values::{self, MOST_LAUNCHES};
 use collrules_record::{Candidate, CandidateName};
@@ -119,7 +120,7 @@ const LAUNCHES: u32 = 6;
 
 /// Reads a definition.
 pub(super) fn read(path: &Path) -> Result<Definition, WorkflowError> {
-    let text = std::fs::read_to_string(path).map_err(|cause| WorkflowError::open(path, cause))?;
+    let text = rundir::read_text(path).map_err(|cause| WorkflowError::open(path, cause))?;
     parse(&text).map_err(|why| refused(path, &why))
 }
 
