@@ -71,7 +71,7 @@ pub(crate) struct Guidelines {
     /// Release of Open MPI that a table was measured with [default: 5.0]
     #[arg(long, value_name = "RELEASE", requires = "input")]
     pub(crate) release: Option<Release>,
-    /// Time for all of it; with `none`, each launch goes on until every cell is precise or has its most rounds
+    /// Time for all of it; with `none`, each launch goes on until every cell is precise or has as many rounds as allowed
     #[arg(long, value_name = "TIME|none", default_value = "120s", value_parser = budget)]
     pub(crate) budget: Budget,
     /// How many times to start the job. A violation has to show in every launch

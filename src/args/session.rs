@@ -11,7 +11,7 @@ pub(crate) struct Session {
     /// Report what happens as JSON, one event per line on standard output
     #[arg(long)]
     pub(crate) json: bool,
-    /// Give up after so many launches that failed for no known reason
+    /// Give up after this many launches that failed for no known reason
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) failures: u32,
 }

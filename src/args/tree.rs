@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Tree {
-    /// A run directory that holds findings, or a findings file
+    /// A run directory that holds findings, or a findings file; - is standard input
     #[arg(value_name = "RUN|FINDINGS")]
     pub(crate) input: PathBuf,
     /// How to show it

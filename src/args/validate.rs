@@ -22,7 +22,7 @@ pub(crate) struct Validate {
     /// Report what happens as JSON, one event per line on standard output
     #[arg(long, help_heading = None)]
     pub(crate) json: bool,
-    /// Give up after so many launches that failed for no known reason
+    /// Give up after this many launches that failed for no known reason
     #[arg(long, value_name = "N", default_value_t = 20, help_heading = None)]
     pub(crate) failures: u32,
 }

@@ -32,6 +32,11 @@ pub(crate) fn run(args: &Report) -> Result<(), Failure> {
     }
     let page = match (&args.out, &args.compare) {
         (Some(out), _) => out.clone(),
+        (None, None) if args.input == Path::new("-") => {
+            return Err(Failure::usage(
+                "findings from standard input have no page to open: name one with --out FILE.html",
+            ));
+        }
         (None, None) => source.run.file(rundir::PAGE),
         (None, Some(_)) => {
             let what = "a comparison has no file of its own to open: name one with --out FILE.html";

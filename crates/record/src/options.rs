@@ -45,7 +45,7 @@ pub struct Tuning {
     #[command(flatten)]
     pub grid: Grid,
     /// Time for the whole command, starting jobs and proving the rules included; with `none`, each launch goes on until
-    /// every cell is precise or has its most rounds
+    /// every cell is precise or has as many rounds as allowed
     #[arg(long, value_name = "TIME|none", default_value = "120s", value_parser = budget)]
     pub budget: Budget,
     /// How many times to start the job. What is chosen has to gain in every launch
@@ -173,7 +173,7 @@ pub struct Refinement {
     /// time; they share 15 % of the budget
     #[arg(long = "refine", value_name = "ROUNDS", default_value_t = 2)]
     pub rounds: u32,
-    /// Stop refining a change where the size above it is at most so many times the size below it
+    /// Stop refining a change where the size above it is at most this many times the size below it
     #[arg(long = "refine-width", value_name = "RATIO", default_value = "1.25", value_parser = ratio)]
     pub width: f64,
     /// Measure communicator sizes between those of the grid as well
@@ -224,7 +224,7 @@ pub struct Launching {
     /// The collrules-worker program [default: the one beside collrules, or the first in PATH]
     #[arg(long, value_name = "FILE")]
     pub worker: Option<PathBuf>,
-    /// End the job when it has said nothing for so long
+    /// End the job when it has said nothing for this long
     #[arg(long, value_name = "TIME", value_parser = positive, default_value = "120s")]
     pub hang_timeout: Seconds,
 }
@@ -340,7 +340,7 @@ pub struct Validating {
     #[arg(long, value_name = "N", default_value_t = PAIRS, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_PAIRS)))]
     pub pairs: u32,
     /// Time for a comparison; each repair is followed by another one. With `none`, each launch goes on until every cell
-    /// is precise or has its most rounds
+    /// is precise or has as many rounds as allowed
     #[arg(long, value_name = "TIME|none", default_value = "60s", value_parser = budget)]
     pub budget: Budget,
     /// Differences, in percent, that count as none

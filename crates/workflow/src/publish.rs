@@ -34,8 +34,9 @@ pub struct Published {
 }
 
 impl Published {
-    /// Opens a directory that holds findings, or a findings file.
+    /// Opens a directory that holds findings, or a findings file; `-` is standard input.
     pub fn open(path: &Path) -> Result<Self, WorkflowError> {
+        let path = if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
         if path.is_dir() {
             let run = RunDir::derived(path)?;
             let findings = run.findings()?;
