@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use collrules_record::Validation;
+use collrules_record::guidelines::Checked;
 use collrules_record::model::Model;
 use collrules_rules::Collective;
 
@@ -106,6 +107,32 @@ fn validation_confirms_gains_on_several_hosts() {
             serde_json::from_str(&fs::read_to_string(out.join("validation.json")).unwrap()).unwrap();
         let cell = &validation.last().unwrap().cells[0];
         assert!(cell.speedup.point > 1.3, "{}: {:?}", mpi.version, cell.speedup);
+    });
+}
+
+/// Mock-ups that make calls on nodes and between them are right on real ones, and others are left out elsewhere.
+#[test]
+#[ignore = "part of `make test-all`"]
+fn mockups_of_nodes_are_timed_on_several_hosts() {
+    if !is_possible() {
+        return;
+    }
+    alone_under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let out = scratch.path().join("check");
+        let arguments =
+            "guidelines --np 3,4 --sizes 20,8200 --only lane,hier --no-remedies --launches 1 --budget 60s --out";
+        let ran = on_hosts(mpi, "--hosts 2 --slots 2", arguments, &out);
+        assert!(matches!(ran.code, Some(0 | 9)), "{}", ran.stderr);
+        let found: Checked = serde_json::from_str(&fs::read_to_string(out.join("guidelines.json")).unwrap()).unwrap();
+        // 8 collectives at 2 sizes, and barrier; on 3 ranks a node has one more than the other.
+        assert_eq!(found.cells.len(), 2 * 8 + 1);
+        for cell in &found.cells {
+            assert_eq!((cell.cell.ranks.0, &cell.failed[..]), (4, &[][..]), "{}", cell.cell);
+            let both = if cell.cell.collective == Collective::Barrier { 1 } else { 2 };
+            assert_eq!(cell.mockups.len(), both, "{}", cell.cell);
+        }
+        assert!(found.skipped.iter().any(|skipped| skipped.why.contains("1 to 2 ranks, not equally many")));
     });
 }
 

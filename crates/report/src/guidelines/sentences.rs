@@ -188,7 +188,11 @@ pub fn change(changed: &Changed) -> String {
     let (before, now) = (severity(changed.before), severity(changed.now));
     match changed.how {
         Change::New => {
-            format!("New: {} is slower by {now} than calls that do the same; before: {before}.", changed.cell)
+            // Intervals that meet leave it open whether anything changed.
+            let met = matches!((changed.before.and_then(|it| it.high), changed.now.and_then(|it| it.low)),
+                (Some(high), Some(low)) if high >= low);
+            let doubt = if met { " It may have been there before: the intervals meet." } else { "" };
+            format!("New: {} is slower by {now} than calls that do the same; before: {before}.{doubt}", changed.cell)
         }
         Change::Worse => format!("Worse: {} is slower by {now}; before: {before}.", changed.cell),
         Change::Better => format!("Better: {} is slower by {now}; before: {before}.", changed.cell),

@@ -251,8 +251,7 @@ impl Grid {
                             &algorithms,
                             only.as_deref(),
                             with_requests,
-                            !survey.not_switchable.contains(collective),
-                            &survey.hosts,
+                            survey,
                         )),
                     }
                 }
@@ -314,8 +313,7 @@ impl Grid {
         algorithms: &[&registry::Algorithm],
         only: Option<&[Candidate]>,
         with_requests: bool,
-        switchable: bool,
-        hosts: &[String],
+        survey: &Survey,
     ) -> CellPlan {
         let admitted = algorithms.iter().filter(|algorithm| algorithm.ranks.admits(cell.ranks));
         let choices: Vec<Choice> = match only {
@@ -330,13 +328,14 @@ impl Grid {
             }
         };
         // An algorithm of its own needs a launch of its own where it cannot be switched: no round would have both.
+        let switchable = !survey.not_switchable.contains(&cell.collective);
         let remedies = self.mockups.as_ref().is_none_or(|mockups| mockups.remedies && switchable);
         let (tuned, mut shared) =
             if remedies { equivalent::share(release, cell, &choices) } else { (Vec::new(), Vec::new()) };
         let references: Vec<Reference> = self.references(cell, only).collect();
         let (references, same) = equivalent::share_references(cell, &references);
         shared.extend(same);
-        let Selected { mockups, left_out } = self.mockups_of(cell, hosts);
+        let Selected { mockups, left_out } = self.mockups_of(cell, &survey.hosts);
         let mockups = mockups.into_iter().map(Candidate::Mockup);
         let candidates = std::iter::once(Candidate::Builtin).chain(tuned).chain(references).chain(mockups).collect();
         CellPlan { cell, candidates, shared, left_out }
