@@ -101,9 +101,12 @@ fn commands_in_documents_can_be_typed() {
     let mut count = 0;
     for document in documents() {
         for line in commands(&fs::read_to_string(&document).unwrap()) {
-            let words = words(line.split(" > ").next().unwrap());
-            // With a name that does not exist at its end a command line is parsed and nothing is done.
-            let ran = bounded().args(&words[1..]).arg("--no-such-option").output().unwrap();
+            let mut words = words(line.split(" > ").next().unwrap());
+            // With a name that does not exist at its end, or before another program, a command line is parsed and nothing
+            // is done.
+            let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+            words.insert(end, "--no-such-option".to_owned());
+            let ran = bounded().args(&words[1..]).output().unwrap();
             let said = String::from_utf8_lossy(&ran.stderr);
             let complaint = "unexpected argument '--no-such-option' found";
             assert!(said.contains(complaint), "{}: {line}\n{said}", document.display());

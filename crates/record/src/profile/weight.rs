@@ -27,10 +27,13 @@ pub struct Weight {
     pub time: Seconds,
 }
 
+/// What cells have in common that are measured as one: all but the size, of which the step.
+type Near = (Collective, Ranks, Vec<u32>, u64);
+
 /// The weights of programs, each with a factor, the most time first. Sizes that are at most an eighth apart are measured as
 /// one: the one with the most time.
 pub fn weights(profiles: &[(Profile, f64)]) -> Vec<Weight> {
-    let mut near: BTreeMap<(Collective, Ranks, Vec<u32>, u64), BTreeMap<Bytes, f64>> = BTreeMap::new();
+    let mut near: BTreeMap<Near, BTreeMap<Bytes, f64>> = BTreeMap::new();
     for (profile, factor) in profiles {
         for calls in &profile.calls {
             let Some(cell) = profile.cell(calls) else { continue };
