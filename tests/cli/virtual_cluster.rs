@@ -324,7 +324,7 @@ fn a_slow_host_is_named_with_its_rate() {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("model");
         let hosts = "--hosts 4 --bandwidth 200mbit,200mbit,200mbit,100mbit";
-        let arguments = "model --sizes 4K,32K,128K --budget 100s --launches 3 --out";
+        let arguments = "model --sizes 4K,32K,128K,512K --budget 100s --launches 3 --out";
         let arguments =
             if mpi.is_before(5) { arguments.to_owned() } else { arguments.replace("--out", "--disable-han --out") };
         on_hosts(mpi, hosts, &arguments, &out).exits(10);

@@ -63,11 +63,18 @@ pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<String>) -> Opt
         ));
     }
     let mean = |values: Option<&Vec<f64>>| values.and_then(|values| Estimate::mean(values, level));
+    let rate = |pair: &(u32, u32)| mean(Some(&estimates.network(*pair, shared_links))).and_then(inverse);
+    // A link carries what the quickest of its pairs gets, and what two messages at once show.
+    let link = |rank: &u32| {
+        let own = measured.iter().filter(|(i, j)| i == rank || j == rank);
+        let rates = own.filter_map(rate).chain(mean(estimates.fullest(*rank)).and_then(inverse));
+        rates.max_by(|a, b| a.point.total_cmp(&b.point)).filter(|_| shared_links)
+    };
     let node = |rank: &u32| Node {
         rank: *rank,
         fixed: mean(estimates.fixed.get(rank)),
         per_byte: mean(estimates.per_byte.get(rank)).filter(|_| !shared_links),
-        link: mean(estimates.fullest(*rank)).and_then(inverse).filter(|_| shared_links),
+        link: link(rank),
         disagreement: estimates.disagreement(*rank),
     };
     let pair = |pair: &(u32, u32)| {
@@ -76,7 +83,7 @@ pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<String>) -> Opt
             ranks: *pair,
             place: at(probes, &probe).unwrap_or(collrules_record::model::Where::Between),
             latency: mean(estimates.latency.get(pair).filter(|all| !below_zero(all, level))),
-            rate: mean(Some(&estimates.network(*pair, shared_links))).and_then(inverse),
+            rate: rate(pair),
         }
     };
     let overlapping =
@@ -177,12 +184,24 @@ impl Estimates {
             let triplet = self.triplets.entry(rank).or_default().entry(partners).or_default();
             triplet.push((more - fixed) / bytes as f64);
         }
+        let both_ways = probes
+            .of_launch(launch)
+            .map(|(probe, _)| probe)
+            .filter(|probe| probe.kind == Kind::PingPong && probe.there == probe.back && probe.there > 0);
+        let sizes: BTreeSet<u64> = both_ways.map(|probe| probe.there).collect();
+        let longest = sizes.iter().rev().nth(1).zip(sizes.last()).map(|(long, longer)| (*long, *longer));
         for (i, j) in ranks.iter().flat_map(|i| ranks.range(i + 1..).map(|j| (*i, *j))) {
             let Some(empty) = probes.round_trip(launch, i, j, 0, 0) else { continue };
             self.empty.entry((i, j)).or_default().push(empty / 2.0);
             let (Some((first, t)), Some((second, u))) = (single.get(&i), single.get(&j)) else { continue };
             self.latency.entry((i, j)).or_default().push(empty / 2.0 - first - second);
-            let slope = bytes.and_then(|bytes| {
+            // What a byte takes more between long messages: latency, and what a switch lets pass at first, are in both.
+            let longest = longest.and_then(|(long, longer)| {
+                let time = |size| probes.round_trip(launch, i, j, size, size);
+                Some((time(longer)? - time(long)?) / (2 * (longer - long)) as f64)
+            });
+            let slope = longest.or_else(|| {
+                let bytes = bytes?;
                 let there = probes.round_trip(launch, i, j, bytes, 0).map(|time| time - empty);
                 let both = || probes.round_trip(launch, i, j, bytes, bytes).map(|time| (time - empty) / 2.0);
                 Some(there.or_else(both)? / bytes as f64)

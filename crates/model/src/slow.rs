@@ -31,6 +31,12 @@ enum Whom {
     Pair(u32, u32),
 }
 
+impl Whom {
+    fn is_node(self) -> bool {
+        matches!(self, Self::Node(_))
+    }
+}
+
 /// Round trips of pairs at a size in a launch.
 type Times = BTreeMap<(u32, u32), f64>;
 
@@ -58,12 +64,16 @@ pub(crate) fn find(probes: &Probes, terms: Terms, unknown: &mut Vec<String>) -> 
     if tests.iter().all(|(_, _, values)| values.len() < 2) {
         unknown.push("Whether a node is slow: that takes three ranks and two launches at least.".to_owned());
     }
+    let tests: Vec<(Whom, u64, Vec<f64>)> =
+        tests.into_iter().map(|(whom, size, values)| (whom, size, values.into_iter().map(f64::ln).collect())).collect();
+    let bound = terms.tolerate.ln_1p();
     let mut judged: Vec<(f64, Whom, u64, Estimate)> = tests
         .iter()
-        .filter_map(|(whom, size, values)| {
-            let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-            let p_value = exceeds(&logs, (1.0 + terms.tolerate).ln())?;
-            Some((p_value, *whom, *size, Estimate::mean(&logs, terms.level)?.map(f64::exp)))
+        .filter_map(|(whom, size, logs)| {
+            let alike = tests.iter().filter(|(other, at, _)| other.is_node() == whom.is_node() && at == size);
+            let alike: Vec<&[f64]> = alike.map(|(_, _, logs)| &logs[..]).collect();
+            let p_value = exceeds(logs, &alike, bound)?;
+            Some((p_value, *whom, *size, Estimate::mean(logs, terms.level)?.map(f64::exp)))
         })
         .collect();
     judged.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -160,13 +170,25 @@ fn compared(launches: &[Times]) -> Vec<((u32, u32), f64)> {
     all.into_iter().map(|(pair, values)| (pair, values.iter().sum::<f64>() / values.len() as f64)).collect()
 }
 
-/// Probability of so large a mean if the true one were the bound; none for fewer than 2 values.
-fn exceeds(values: &[f64], bound: f64) -> Option<f64> {
+/// Probability of so large a mean if the true one were the bound; none for fewer than 2 values. Few launches say little of how
+/// much a node varies, and all that are alike together say more: the variance is theirs, or its own where that is larger.
+fn exceeds(values: &[f64], alike: &[&[f64]], bound: f64) -> Option<f64> {
     let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let student = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
-    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let of_all: Vec<(f64, f64)> = alike.iter().map(|values| squares(values)).collect();
+    let freedom: f64 = of_all.iter().map(|(_, freedom)| freedom).sum();
+    let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
+    let (own, own_freedom) = squares(values);
+    let pooled = of_all.iter().map(|(sum, _)| sum).sum::<f64>() / freedom;
+    if own_freedom < 1.0 {
+        return None;
+    }
     // Times that are the same to the last digit are planted, or come from a clock too coarse to tell.
-    let error = (variance / count).sqrt().max(1e-9);
-    Some(student.sf((mean - bound) / error))
+    let error = (pooled.max(own / own_freedom) / count).sqrt().max(1e-9);
+    Some(student.sf((values.iter().sum::<f64>() / count - bound) / error))
+}
+
+/// The sum of squares about the mean, and its degrees of freedom.
+fn squares(values: &[f64]) -> (f64, f64) {
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    (values.iter().map(|x| (x - mean).powi(2)).sum(), values.len().max(1) as f64 - 1.0)
 }
