@@ -223,14 +223,21 @@ fn crossovers_of_reference_algorithms_are_those_on_paper() {
     assert!(row("## Best class by placement", "| allreduce | 8 |").contains("| chan:short (no); "), "{compared}");
     assert!(row("## Short against long", "| scatter | 8 |").contains("never: chan:short; model never"), "{compared}");
     assert!(!compared.contains("What the placement costs"), "there is nothing to compare with");
-    // Made again from what was measured, it is the same but for its command.
+    // Made again from what was measured, it is the same but for its command, and with files as OSU's programs write them.
     let again = scratch.path().join("again");
-    let runs = format!("--run {}", out.display());
+    let runs = format!("--osu-files --run {}", out.display());
     study(&example("building-blocks.toml"), &runs, &again).exits(0);
     let pages = [&out, &again].map(|out| fs::read_to_string(out.join("nodes-8/study.json")).unwrap());
     assert_eq!(pages[0], pages[1]);
     let out = out.join("nodes-8");
     let study = found(&out);
+    let files = again.join("nodes-8");
+    let own = fs::read_to_string(files.join("osu-bcast-np8-binomial.txt")).unwrap();
+    assert!(own.starts_with("\n# collrules MPI Bcast Latency Test v") && own.contains("\n# Size"), "{own}");
+    let mut import = bounded();
+    import.args(["import", "--release", "4.1", "--name-pattern", "osu-{collective}-np{np}-{algorithm}.txt"]);
+    import.arg(files.join("osu-bcast-np8-binomial.txt")).arg("--out").arg(scratch.path().join("imported"));
+    Ran::from(import.output().unwrap()).exits(0).says("15 timings of 15 cells from 1 file.");
     let regimes = |shape| &study.patterns.iter().find(|fit| fit.shape == shape).unwrap().regimes;
     let ([message], [operation]) = (&regimes(Shape::PingPong)[..], &regimes(Shape::ReduceLocal)[..]) else {
         panic!("{:?}", study.patterns);

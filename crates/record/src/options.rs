@@ -404,6 +404,9 @@ pub struct Studying {
     /// for communicators of more ranks than there were slots; with placements, the directory of such a study
     #[arg(long, value_name = "RUN")]
     pub run: Option<PathBuf>,
+    /// Write the times as OSU's benchmarks print theirs as well, a file for each collective, number of ranks and algorithm
+    #[arg(long)]
+    pub osu_files: bool,
     /// What the reader should know about the machine, in whole sentences
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use collrules_record::benchmark::{Benchmark, Line};
 use collrules_record::cell::type_size;
+use collrules_record::units::Ranks;
+use collrules_rules::Collective;
 
 /// Microseconds, as these tables have them.
 const MICRO: f64 = 1e6;
@@ -30,6 +32,23 @@ pub struct Table<'a> {
     pub full: bool,
 }
 
+/// What is above the first line of a table with nothing but the average.
+pub(crate) fn latency_head(collective: Collective, ranks: Ranks, how: &str) -> String {
+    let mut name = collective.name().to_owned();
+    name[..1].make_ascii_uppercase();
+    let mut text =
+        format!("\n# collrules MPI {name} Latency Test v{}\n# {ranks} ranks, {how}\n", env!("CARGO_PKG_VERSION"));
+    let average = "Avg Latency(us)";
+    // Writing to a string cannot fail.
+    let _ = if collective.has_sizes() {
+        let datatype = if type_size(collective) == 1 { "MPI_BYTE" } else { "MPI_INT" };
+        writeln!(text, "# Datatype: {datatype}.\n{:<10}{average:>18}", "# Size")
+    } else {
+        writeln!(text, "# {average}")
+    };
+    text
+}
+
 impl Table<'_> {
     /// Everything above the first line, which names the program, what it calls, and the columns.
     pub fn header(&self) -> String {
@@ -48,16 +67,7 @@ impl Table<'_> {
             names.extend(validate.then(|| "validation".to_owned()));
             return names.join(",") + "\n";
         }
-        let mut name = collective.name().to_owned();
-        name[..1].make_ascii_uppercase();
-        let _ = writeln!(text, "\n# collrules MPI {name} Latency Test v{}", env!("CARGO_PKG_VERSION"));
-        let _ = writeln!(text, "# {} ranks, {}", self.benchmark.ranks, self.how);
-        if sizes {
-            let datatype = if type_size(*collective) == 1 { "MPI_BYTE" } else { "MPI_INT" };
-            let _ = writeln!(text, "# Datatype: {datatype}.");
-        }
-        let average = "Avg Latency(us)";
-        let _ = if sizes { write!(text, "{:<10}{average:>18}", "# Size") } else { write!(text, "# {average}") };
+        text += latency_head(*collective, self.benchmark.ranks, self.how).trim_end();
         if self.full {
             let _ = write!(text, "{:>18}{:>18}{:>12}", "Min Latency(us)", "Max Latency(us)", "Iterations");
         }

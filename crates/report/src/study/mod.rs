@@ -9,6 +9,7 @@
 //! | `markdown` | all of it in one document |
 //! | `references` | reference algorithms: the best class, crossovers, times over the bound |
 //! | `placements` | a study on several placements, in one page |
+//! | `osu_files` | its times as OSU's benchmarks print theirs |
 //! | `names` | what the parts of a study are called |
 
 mod about;
@@ -16,6 +17,7 @@ mod conclusion;
 mod figures;
 mod markdown;
 mod names;
+mod osu_files;
 mod placements;
 mod references;
 mod tables;
@@ -25,5 +27,6 @@ pub use conclusion::conclusion;
 pub use figures::{Figure, figures, undrawn};
 pub use markdown::markdown;
 pub use names::candidate_name;
+pub use osu_files::osu_files;
 pub use placements::{Placed, Placements, placements};
 pub use tables::csv;

@@ -18,7 +18,7 @@ use collrules_tuner::{Observations, fit_patterns};
 
 use super::definition::Definition;
 use super::scope::Scope;
-use super::written::{README, STUDY, Studied, TIMES};
+use super::written::{OSU, README, STUDY, Studied, TIMES};
 use crate::campaign::{Begin, measure};
 use crate::error::WorkflowError;
 use crate::session::Session;
@@ -78,6 +78,11 @@ pub(super) fn one(
         write(&figure.file, &figure.svg)?;
     }
     write(TIMES, &study::csv(&found))?;
+    if options.osu_files {
+        for (name, text) in study::osu_files(&found) {
+            write(&format!("{OSU}-{name}"), &text)?;
+        }
+    }
     write(STUDY, &(serde_json::to_string_pretty(&found)? + "\n"))?;
     // Last, as a sign that all else is there.
     write(README, &study::markdown(&found, &about))?;
@@ -94,7 +99,9 @@ fn refuse_occupied(out: &Path, definition: &Definition) -> Result<(), WorkflowEr
             let rest = name.strip_prefix(collective.name()).unwrap_or_default();
             rest.starts_with("-over-") || rest.starts_with("-builtin")
         };
-        [README, TIMES, STUDY].contains(&name) || name.ends_with(".svg") && definition.algorithms.keys().any(figure)
+        [README, TIMES, STUDY].contains(&name)
+            || name.starts_with(&format!("{OSU}-"))
+            || name.ends_with(".svg") && definition.algorithms.keys().any(figure)
     };
     // A directory that cannot be read is not there yet, or creating files in it says why.
     let entries = fs::read_dir(out).into_iter().flatten().flatten();

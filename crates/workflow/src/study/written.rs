@@ -7,6 +7,9 @@ pub const TIMES: &str = "times.csv";
 /// All of it for programs.
 pub const STUDY: &str = "study.json";
 
+/// What the names of files begin with that are as OSU's benchmarks print theirs.
+pub(super) const OSU: &str = "osu";
+
 /// What a study says in short.
 pub struct Studied {
     /// The conclusion, and what is not drawn.
