@@ -68,9 +68,10 @@ impl Candidate {
         matches!(self, Self::Reference(_))
     }
 
-    /// Whether a whole job has to be started for it, with settings of its own.
-    pub fn is_for_a_job(self) -> bool {
-        matches!(self, Self::Han(choice) if choice.is_for_a_job())
+    /// Whether it is timed in jobs of its own beside those in which candidates take turns: parameters of HAN hold for a
+    /// whole job, and so does what they are compared with, HAN without them.
+    pub fn is_apart(self) -> bool {
+        matches!(self, Self::Component(Component::HAN) | Self::Han(HanChoice::Settings(_)))
     }
 
     /// Whether it is calls of other collectives, or other calls of the same.

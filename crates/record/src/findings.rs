@@ -181,6 +181,13 @@ pub struct Crossover {
     pub below: Choice,
     /// The choice from `at` on.
     pub above: Choice,
+    /// Who carries out calls below, where that is neither a rule of coll/tuned nor the builtin: HAN's file says so. Since
+    /// format 1.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below_by: Option<Candidate>,
+    /// The same from `at` on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above_by: Option<Candidate>,
     /// The message bytes at which the change is made.
     pub at: Bytes,
     /// The measured message sizes around it.
@@ -189,6 +196,14 @@ pub struct Crossover {
     /// which the choice above is, as far as the measured sizes reach; missing where times have no intervals.
     #[serde(default)]
     pub interval: Option<(Bytes, Bytes)>,
+}
+
+impl Crossover {
+    /// Who carries out calls below, and from `at` on.
+    pub fn sides(&self) -> (Candidate, Candidate) {
+        let side = |by: Option<Candidate>, choice| by.unwrap_or(Candidate::of(choice));
+        (side(self.below_by, self.below), side(self.above_by, self.above))
+    }
 }
 
 impl Findings {

@@ -1,6 +1,6 @@
 //! HAN's own ways to carry out a collective: what its rules file or its parameters can ask of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -34,16 +34,14 @@ names!(HanAlgorithm, read as "algorithm of HAN" {
 });
 
 /// Parameters of HAN for one collective (`coll_han_component.c`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct HanSettings {
     /// The segment size in bytes; 0 leaves HAN its own, 65536.
     pub segsize: u32,
     /// Whether coll/adapt serves between nodes, in place of coll/libnbc.
     pub adapt: bool,
 }
-
-/// HAN's segment size where nobody sets one.
-pub const HAN_SEGSIZE: u32 = 65_536;
 
 /// A text that names no way of HAN.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -78,17 +76,22 @@ impl HanAlgorithm {
     }
 }
 
-impl HanChoice {
-    /// Whether it holds for a whole job, so that nothing else can be measured in it.
-    pub fn is_for_a_job(self) -> bool {
-        matches!(self, Self::Settings(_))
-    }
-}
-
 impl HanSettings {
-    /// Whether HAN has these parameters for a collective, and uses them.
-    pub fn act_on(self, collective: Collective) -> bool {
-        matches!(collective, Collective::Bcast | Collective::Reduce | Collective::Allreduce)
+    /// The collectives for which HAN has these parameters, and uses them.
+    pub const COLLECTIVES: [Collective; 3] = [Collective::Allreduce, Collective::Bcast, Collective::Reduce];
+
+    /// Whether they can change anything for messages of so many bytes: a longer segment is none.
+    pub fn act_on(self, collective: Collective, bytes: u64) -> bool {
+        Self::COLLECTIVES.contains(&collective) && (self.adapt || u64::from(self.segsize) < bytes)
+    }
+
+    /// The collectives of which some of these MCA settings are parameters.
+    pub fn set_by(pins: &BTreeMap<String, String>) -> BTreeSet<Collective> {
+        let set = |collective: &Collective| {
+            let both = Self { segsize: 1, adapt: true }.pins(*collective);
+            both.keys().any(|name| pins.contains_key(name))
+        };
+        Self::COLLECTIVES.into_iter().filter(set).collect()
     }
 
     /// The MCA settings by which a collective is served so.
@@ -104,12 +107,16 @@ impl fmt::Display for HanChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Algorithm(algorithm) => algorithm.fmt(f),
-            Self::Settings(HanSettings { segsize, adapt }) => {
-                let segsize = (*segsize > 0).then(|| format!("segsize={segsize}"));
-                let up = adapt.then(|| "up=adapt".to_owned());
-                f.pad(&segsize.into_iter().chain(up).collect::<Vec<_>>().join("+"))
-            }
+            Self::Settings(settings) => settings.fmt(f),
         }
+    }
+}
+
+impl fmt::Display for HanSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let segsize = (self.segsize > 0).then(|| format!("segsize={}", self.segsize));
+        let up = self.adapt.then(|| "up=adapt".to_owned());
+        f.pad(&segsize.into_iter().chain(up).collect::<Vec<_>>().join("+"))
     }
 }
 
@@ -117,10 +124,16 @@ impl FromStr for HanChoice {
     type Err = BadHanChoice;
 
     fn from_str(text: &str) -> Result<Self, BadHanChoice> {
+        let named = HanAlgorithm::ALL.into_iter().find(|one| one.name() == text);
+        named.map_or_else(|| text.parse().map(Self::Settings), |algorithm| Ok(Self::Algorithm(algorithm)))
+    }
+}
+
+impl FromStr for HanSettings {
+    type Err = BadHanChoice;
+
+    fn from_str(text: &str) -> Result<Self, BadHanChoice> {
         let bad = || BadHanChoice(text.to_owned());
-        if let Some(algorithm) = HanAlgorithm::ALL.into_iter().find(|one| one.name() == text) {
-            return Ok(Self::Algorithm(algorithm));
-        }
         let mut settings = HanSettings::default();
         for part in text.split('+') {
             match part.split_once('=') {
@@ -133,11 +146,12 @@ impl FromStr for HanChoice {
                 _ => return Err(bad()),
             }
         }
-        Ok(Self::Settings(settings))
+        Ok(settings)
     }
 }
 
 stored_as_text!(HanChoice);
+stored_as_text!(HanSettings);
 
 #[cfg(test)]
 mod tests {
@@ -166,6 +180,8 @@ mod tests {
         assert_eq!(others(Release::V4_1, Collective::Bcast), []);
         assert_eq!(HanAlgorithm::Simple.number(Release::V5_0, Collective::Allreduce), Some(2));
         let pins = HanSettings { segsize: 8192, adapt: true }.pins(Collective::Bcast);
+        assert_eq!(HanSettings::set_by(&pins), [Collective::Bcast].into());
+        assert!(HanSettings::set_by(&[("coll_han_priority".to_owned(), "0".to_owned())].into()).is_empty());
         assert_eq!(format!("{pins:?}"), r#"{"coll_han_bcast_segsize": "8192", "coll_han_bcast_up_module": "1"}"#);
     }
 }

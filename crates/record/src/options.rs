@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::candidate_name::CandidateName;
 use crate::clock::SyncMethod;
 use crate::findings::Criteria;
+use crate::han_choice::HanSettings;
 use crate::mockup::Mockup;
 use crate::placement::Layout;
 use crate::plan::DeployWay;
@@ -132,6 +133,11 @@ pub struct Grid {
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<u32>,
+    /// Try parameters of HAN where it serves bcast, reduce or allreduce: a segment size, coll/adapt between nodes, or both,
+    /// such as segsize=8192+up=adapt. They hold for a whole job, so that each gets 8 jobs of its own
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub han_settings: Vec<HanSettings>,
 }
 
 /// Which mock-ups to time beside the builtin.

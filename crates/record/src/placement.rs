@@ -1,11 +1,12 @@
 //! Where the ranks of a communicator are, and which component serves them there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use collrules_rules::{Collective, names};
+use collrules_rules::{Collective, han, names};
 use serde::{Deserialize, Serialize};
 
+use crate::cell::Cell;
 use crate::component::Component;
 use crate::units::Ranks;
 
@@ -177,6 +178,19 @@ impl Placement {
         let found = self.serving.iter().find(|serving| serving.collective == collective && serving.ranks == ranks);
         found.map_or(&[], |serving| &serving.without)
     }
+
+    /// What HAN calls on communicators of its own, if it serves a cell: collectives with numbers of ranks, those of a node and
+    /// those of one per node. Rules of coll/tuned for as many ranks act there.
+    pub fn inside_han(&self, cell: Cell) -> Vec<(Collective, Ranks)> {
+        let Cell { collective, ranks, .. } = cell;
+        let here = |serving: &Serving| (serving.collective, serving.ranks) == (collective, ranks);
+        let by_han = self.serving.iter().any(|serving| here(serving) && serving.by == Component::HAN);
+        let Some(Nodes(counts)) = self.nodes.get(&ranks).filter(|_| by_han) else { return Vec::new() };
+        let nodes = u32::try_from(counts.len()).unwrap_or(u32::MAX);
+        let sizes: BTreeSet<u32> = counts.iter().copied().chain([nodes]).filter(|size| *size > 1).collect();
+        let inner = han::inner(collective).iter();
+        inner.flat_map(|inner| sizes.iter().map(|size| (*inner, Ranks(*size)))).collect()
+    }
 }
 
 #[cfg(test)]
@@ -193,6 +207,21 @@ mod tests {
         }
         assert_eq!(Layout::OnePerNode.most(&HOSTS), Ranks(3));
         assert_eq!(Layout::Spread.most(&HOSTS), Ranks(7));
+    }
+
+    #[test]
+    fn han_calls_on_the_ranks_of_a_node_and_on_one_per_node() {
+        let ranks = Ranks(8);
+        let serving = |by| Serving { collective: Collective::Allreduce, ranks, by, without: Vec::new() };
+        let nodes = [(ranks, Nodes(vec![2; 4]))].into();
+        let mut placement = Placement { nodes, serving: vec![serving(Component::HAN)], ..Placement::default() };
+        let cell = Cell { collective: Collective::Allreduce, ranks, bytes: crate::units::Bytes(8) };
+        let inner = [Collective::Reduce, Collective::Allreduce, Collective::Bcast];
+        let expected: Vec<_> = inner.into_iter().flat_map(|one| [(one, Ranks(2)), (one, Ranks(4))]).collect();
+        assert_eq!(placement.inside_han(cell), expected);
+        assert_eq!(placement.inside_han(Cell { collective: Collective::Bcast, ..cell }), []);
+        placement.serving = vec![serving(Component::TUNED)];
+        assert_eq!(placement.inside_han(cell), []);
     }
 
     #[test]

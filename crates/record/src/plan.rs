@@ -108,7 +108,8 @@ impl Deployment {
 pub struct Separate {
     /// The collectives.
     pub collectives: BTreeSet<Collective>,
-    /// How many series there are.
+    /// How many series there are: of these, and of what is apart from the others of its collective
+    /// ([`Candidate::is_apart`]).
     pub series: u32,
 }
 
@@ -285,11 +286,16 @@ impl Plan {
         Self { cells, patterns, ranks, launches, schedule, seed, separate, skipped, deployment, placement }
     }
 
-    /// What the number that rows of this plan carry as their launch counts, for rows of a collective.
-    pub fn repetition(&self, collective: Collective, number: u32) -> Repetition {
+    /// Whether a candidate of a collective has launches of its own.
+    pub fn is_apart(&self, collective: Collective, candidate: Candidate) -> bool {
+        candidate.is_apart() || self.separate.collectives.contains(&collective)
+    }
+
+    /// What the number that rows of this plan carry as their launch counts, for rows of a point.
+    pub fn repetition(&self, collective: Collective, candidate: Candidate, number: u32) -> Repetition {
         if self.is_of_pairs() {
             Repetition::Pair(number)
-        } else if self.separate.collectives.contains(&collective) {
+        } else if self.is_apart(collective, candidate) {
             Repetition::Series(number)
         } else {
             Repetition::Launch(number)

@@ -125,8 +125,8 @@ impl Row {
     /// The repetition that it belongs to, under this plan. Patterns are timed in launches that have all candidates.
     pub fn repetition(&self, plan: &Plan) -> Repetition {
         match self {
-            Self::Sample(sample) => plan.repetition(sample.cell.collective, sample.launch),
-            Self::Ended(point) => plan.repetition(point.cell.collective, point.launch),
+            Self::Sample(sample) => plan.repetition(sample.cell.collective, sample.candidate, sample.launch),
+            Self::Ended(point) => plan.repetition(point.cell.collective, point.candidate, point.launch),
             Self::Pattern(sample) => Repetition::Launch(sample.launch),
             Self::EndedCast(ended) => Repetition::Launch(ended.launch),
         }

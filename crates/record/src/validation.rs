@@ -47,6 +47,19 @@ pub struct GivenBack {
     pub lookup: (u64, Option<u64>),
 }
 
+impl GivenBack {
+    /// The parameters of HAN that a tuning sets for a collective. Its rules are not among them, which no message of this
+    /// size can ask for.
+    pub fn settings(collective: Collective) -> Self {
+        Self { collective, ranks: RankRange { first: 0, end: None }, lookup: (u64::MAX, None) }
+    }
+
+    /// Whether it is parameters of HAN.
+    pub fn is_settings(&self) -> bool {
+        self.lookup.0 == u64::MAX
+    }
+}
+
 /// What a cell has to show to count as faster or slower.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Criteria {

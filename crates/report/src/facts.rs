@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::findings::{CellFinding, Crossover, Findings, PointFinding, Statistic};
 use collrules_record::policy::Between;
 use collrules_record::units::Ranks;
-use collrules_record::{Candidate, Component, Manifest, Policy};
+use collrules_record::{Candidate, Component, Handed, Manifest, Policy};
 use collrules_reference::{Primitive, Reference};
+use collrules_rules::hazard::RankRange;
+use collrules_rules::steps::Steps;
 use collrules_rules::{Choice, Collective, Release, hazard, registry};
 
 use crate::words::{counted, percent};
@@ -52,18 +54,53 @@ fn composed(collective: Collective, reference: Reference) -> String {
 
 /// A crossover in words: collective, ranks, below, from, above, measured around, certain between.
 pub(crate) fn crossover_row(findings: &Findings, crossover: &Crossover) -> [String; 7] {
-    let side = |choice| name(findings, crossover.collective, choice);
+    let side = |candidate| candidate_name(findings, crossover.collective, candidate);
+    let (below, above) = crossover.sides();
     let (low, high) = crossover.bracket;
     [
         crossover.collective.to_string(),
         crossover.ranks.to_string(),
-        side(crossover.below),
+        side(below),
         format!("{}B", crossover.at.0),
-        side(crossover.above),
+        side(above),
         format!("{low} and {high}"),
         crossover.interval.map_or("-".to_owned(), |(from, to)| format!("{}B to {}B", from.0, to.0)),
     ]
 }
+
+/// What HAN's rules file says: collective, ranks, message sizes as callers pass them, who carries out the calls.
+pub(crate) fn handover(findings: &Findings) -> Vec<[String; 4]> {
+    let mut rows = Vec::new();
+    for collective in findings.handover.collectives() {
+        let Some(steps) = findings.handover.get(collective) else { continue };
+        let spoken_of = steps.iter().filter(|(.., sizes)| **sizes != Steps::constant(Handed::Kept));
+        for (first, end, sizes) in spoken_of {
+            let ranks = RankRange { first, end }.to_string();
+            for (start, end, said) in sizes.iter() {
+                let by = match said {
+                    Handed::Kept => "HAN, as without the file".to_owned(),
+                    Handed::By(algorithm) => format!("HAN, by its algorithm {algorithm}"),
+                    Handed::Over => "coll/tuned, as its rules say".to_owned(),
+                };
+                let sizes = match end {
+                    _ if !collective.has_sizes() => "-".to_owned(),
+                    Some(end) => format!("{start}B to {}B", end - 1),
+                    None => format!("{start}B and more"),
+                };
+                rows.push([collective.to_string(), ranks.clone(), sizes, by]);
+                if !collective.has_sizes() {
+                    break;
+                }
+            }
+        }
+    }
+    rows
+}
+
+/// What such a file does elsewhere.
+pub(crate) const HANDOVER: &str = "HAN asks its file on communicators over several nodes that have several ranks on some of \
+them. On one node, and with one rank on each, it does not serve; rules of coll/tuned for as many ranks act there \
+nevertheless, since they do not say where ranks are.";
 
 /// Candidates that must not be chosen: candidate, cells, why. Cells with the same reason are put together.
 pub(crate) fn disqualified(findings: &Findings) -> Vec<[String; 3]> {

@@ -68,22 +68,26 @@ pub fn forecast(backend: &mut dyn Backend, plan: &Plan) -> Result<Forecast, Runn
     // One untimed round goes with every visit.
     let rounds = f64::from(warmup_rounds + min_rounds + min_rounds.div_ceil(rounds_per_visit.max(1)));
     let (mut first, mut all, mut unknown) = (0.0, 0.0, 0);
-    let cells = plan.cells.iter().map(|planned| (Subject::Cell(planned.cell), planned.candidates.len()));
-    let patterns = plan.patterns.iter().map(|planned| (Subject::Pattern(planned.pattern), planned.casts.len()));
+    let times = |apart: bool| f64::from(if apart { plan.separate.series } else { plan.launches });
+    let cells = plan.cells.iter().map(|planned| {
+        let apart = |candidate: &Candidate| plan.is_apart(planned.cell.collective, *candidate);
+        (Subject::Cell(planned.cell), planned.candidates.iter().map(apart).collect::<Vec<_>>())
+    });
+    let patterns =
+        plan.patterns.iter().map(|planned| (Subject::Pattern(planned.pattern), vec![false; planned.casts.len()]));
     for (subject, turns) in cells.chain(patterns) {
         let Some(cost) = cost_in(&timed, subject) else {
             unknown += 1;
             continue;
         };
-        let apart = matches!(subject, Subject::Cell(cell) if plan.separate.collectives.contains(&cell.collective));
-        let times = f64::from(if apart { plan.separate.series } else { plan.launches });
-        let turns = times * turns as f64;
+        let turns: f64 = turns.into_iter().map(times).sum();
         first += turns * (cost.check + cost.turn);
         all += turns * (cost.check + rounds * cost.turn);
     }
     let starts = separate::starts(plan);
     let starting = starts.len() as f64 * (startup.0 + setup.unwrap_or_default().max(0.0));
-    let alone = starts.iter().filter(|start| matches!(start, Start::Alone { .. })).count() as f64 * startup.0;
+    let alone = starts.iter().filter(|start| matches!(start, Start::Alone { .. } | Start::Job { .. })).count() as f64
+        * startup.0;
     // Every cell gets one visit, whatever the budget, and launches with one candidate start on top of it.
     let within = |whole: Seconds| (starting + first).max(whole.0 + alone);
     let unbounded = starting + all;

@@ -5,12 +5,17 @@
 //! rules. Nothing can be interleaved, so that the whole launch is the unit of replication: what is compared are launches
 //! of one series, which follow each other closely, in an order that is shuffled for every series.
 //!
+//! Parameters of HAN hold for a whole job as well. Beside the launches of everything else, which HAN's own algorithms are
+//! part of, a series has a launch for each set of them and one of HAN as it is, with which they are compared.
+//!
 //! A validation is made of pairs of launches, one without a rules file and one with it. Which one comes first alternates
 //! from pair to pair (ABBA), so that a machine that gets slower or faster steadily favours neither.
 
+use std::collections::BTreeSet;
+
 use collrules_record::plan::{CellPlan, Deployment, Plan, Schedule, Separate};
 use collrules_record::units::Seconds;
-use collrules_record::{Candidate, Cell};
+use collrules_record::{Candidate, Cell, HanChoice};
 use collrules_rules::{Choice, Collective};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -32,6 +37,13 @@ pub enum Start {
         series: u32,
         /// The collective.
         collective: Collective,
+        /// The candidate.
+        candidate: Candidate,
+    },
+    /// A candidate that is apart from all others, in every cell that has it.
+    Job {
+        /// The series, from 0.
+        series: u32,
         /// The candidate.
         candidate: Candidate,
     },
@@ -61,6 +73,8 @@ pub fn starts(plan: &Plan) -> Vec<Start> {
         .collect();
     points.sort_unstable();
     points.dedup();
+    let apart = cells_apart(plan).flat_map(|planned| &planned.candidates).filter(|candidate| candidate.is_apart());
+    let mut jobs: Vec<Candidate> = apart.copied().collect::<BTreeSet<_>>().into_iter().collect();
     let mut rng = ChaCha8Rng::seed_from_u64(plan.seed);
     // A stream of its own: the scheduler uses the first.
     rng.set_stream(u64::MAX);
@@ -77,6 +91,8 @@ pub fn starts(plan: &Plan) -> Vec<Start> {
                 candidate: *candidate,
             };
             starts.extend(points.iter().map(alone));
+            jobs.shuffle(&mut rng);
+            starts.extend(jobs.iter().map(|candidate| Start::Job { series: number, candidate: *candidate }));
         }
     }
     starts
@@ -132,10 +148,11 @@ fn with_one(
     })
 }
 
-/// What is measured together: the plan without collectives that have launches of their own, and its part of the budget.
+/// What is measured together: the plan without what has launches of its own, and its part of the budget.
 pub fn together(plan: &Plan) -> Plan {
     let apart = |planned: &&CellPlan| !plan.separate.collectives.contains(&planned.cell.collective);
-    let cells = plan.cells.iter().filter(apart).cloned().collect();
+    let mut cells: Vec<CellPlan> = plan.cells.iter().filter(apart).cloned().collect();
+    cells.iter_mut().for_each(|planned| planned.candidates.retain(|candidate| !candidate.is_apart()));
     let schedule = Schedule { budget: budgets(plan).0, ..plan.schedule };
     Plan { cells, schedule, separate: Separate::default(), ..plan.clone() }
 }
@@ -160,16 +177,49 @@ pub fn alone(
         .map(|launch| LaunchPlan { seed: seed(plan, series, candidate), ..launch })
 }
 
+/// The cells of which candidates may be apart from those that take turns.
+fn cells_apart(plan: &Plan) -> impl Iterator<Item = &CellPlan> {
+    plan.cells.iter().filter(|planned| !plan.separate.collectives.contains(&planned.cell.collective))
+}
+
+/// The plan of a launch with one candidate that is apart, in the cells where it is `wanted`; none where there is no such cell.
+pub fn job(
+    plan: &Plan,
+    series: u32,
+    candidate: Candidate,
+    wanted: impl Fn(Cell, Candidate) -> bool,
+) -> Option<LaunchPlan> {
+    let concerned = |planned: &&CellPlan| {
+        !plan.separate.collectives.contains(&planned.cell.collective)
+            && planned.candidates.contains(&candidate)
+            && wanted(planned.cell, candidate)
+            && wanted(planned.cell, Candidate::Builtin)
+    };
+    let schedule = Schedule { budget: budgets(plan).1, ..plan.schedule };
+    with_one(plan, schedule, candidate, concerned, LaunchKind::Alone(candidate))
+        .map(|launch| LaunchPlan { seed: mix(plan.seed, [u64::from(series) + 1, job_number(candidate)]), ..launch })
+}
+
+fn job_number(candidate: Candidate) -> u64 {
+    match candidate {
+        Candidate::Han(HanChoice::Settings(settings)) => u64::from(settings.segsize) << 1 | u64::from(settings.adapt),
+        _ => 0,
+    }
+}
+
 /// The budgets of a launch with everything, and of one with a single candidate: as much for a point of the one as of the
 /// other.
 fn budgets(plan: &Plan) -> (Option<Seconds>, Option<Seconds>) {
-    let (mut together, mut alone) = (plan.patterns.iter().map(|planned| planned.casts.len()).sum(), 0);
+    let (mut together, mut alone): (usize, usize) = (plan.patterns.iter().map(|planned| planned.casts.len()).sum(), 0);
     for planned in &plan.cells {
-        let separate = plan.separate.collectives.contains(&planned.cell.collective);
-        *(if separate { &mut alone } else { &mut together }) += planned.candidates.len();
+        let apart = |candidate: &&Candidate| plan.is_apart(planned.cell.collective, **candidate);
+        let apart = planned.candidates.iter().filter(apart).count();
+        alone += apart;
+        together += planned.candidates.len() - apart;
     }
     let share = together as f64 / (together + alone).max(1) as f64;
-    let starts = starts(plan).into_iter().filter(|start| matches!(start, Start::Alone { .. })).count();
+    let starts =
+        starts(plan).into_iter().filter(|start| matches!(start, Start::Alone { .. } | Start::Job { .. })).count();
     let alone = |whole: Seconds| Seconds(whole.0 * (1.0 - share) / starts.max(1) as f64);
     (plan.schedule.budget.map(|launch| Seconds(launch.0 * share)), plan.budget().map(alone))
 }
@@ -188,8 +238,6 @@ fn mix<const N: usize>(seed: u64, fields: [u64; N]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use collrules_record::Placement;
     use collrules_record::plan::{DeployWay, Deployment, Launched};
     use collrules_record::units::{Bytes, Ranks};

@@ -46,6 +46,7 @@ pub fn analyze_under(
         given_back: &[],
         weights: observations.weights(),
         handable: &BTreeSet::new(),
+        settled: &BTreeMap::new(),
     };
     analyze_in(observations, &View::default(), &terms, source)
 }

@@ -4,6 +4,8 @@
 //! choice, and by its own decision (`component:tuned`), are candidates against HAN in every cell, and the rules of both
 //! files are found together.
 //!
+//! Parameters of HAN, which hold for whole jobs, are chosen before that, by what each would leave to be found (`settled`).
+//!
 //! Other components have no such file. Rules have an effect there only with a setting that puts the component out of the
 //! way for a collective. The setting acts on every call of that collective, also where the rules say nothing: what happens there is then not what
 //! happened before, but what `coll/tuned` decides by itself, which is measured as the candidate `component:tuned`. So
@@ -22,6 +24,7 @@ use crate::analysis::analyze_in;
 use crate::error::TunerError;
 use crate::handed;
 use crate::observations::Observations;
+use crate::settled;
 use crate::table::Terms;
 use crate::view::{Displaced, View};
 
@@ -39,6 +42,7 @@ pub fn analyze_among(
     source: &str,
 ) -> Result<(Findings, BTreeSet<Collective>), TunerError> {
     let handable: BTreeSet<(Collective, Ranks)> = placement.handable(release).collect();
+    let none = BTreeMap::new();
     let terms = Terms {
         statistic: observations.statistic(),
         release,
@@ -47,7 +51,10 @@ pub fn analyze_among(
         given_back,
         weights: observations.weights(),
         handable: &handable,
+        settled: &none,
     };
+    let settled = settled::settle(observations, &terms, source)?;
+    let terms = Terms { settled: &settled, ..terms };
     let analyze = |view: &View| analyze_in(observations, view, &terms, source);
     let others =
         placement.serving.iter().filter(|serving| !serving.without.is_empty() && !serving.can_hand_over(release));
@@ -55,6 +62,7 @@ pub fn analyze_among(
     let mut today = analyze(&View::default())?;
     today.placement = placement.clone();
     today.remarks.extend(handed::remarks(&today, &handable));
+    today.remarks.extend(settled::remarks(&today, &settled));
     if displaced.is_empty() {
         return Ok((today, BTreeSet::new()));
     }

@@ -1,8 +1,8 @@
 //! What the timings of a cell say about each candidate, before it is known how many comparisons there are.
 
-use collrules_record::Candidate;
 use collrules_record::estimate::{Estimate, median};
 use collrules_record::findings::{Criteria, Statistic};
+use collrules_record::{Candidate, Component};
 
 use crate::cells::{CellTimings, Pair, Series};
 use crate::launch_variance::{LaunchVariance, launch_variance};
@@ -46,9 +46,15 @@ pub(crate) struct Basis {
 /// certain what is chance. What stays through a whole launch needs several launches.
 pub(crate) fn weigh(cell: &CellTimings, statistic: Statistic, criteria: Criteria) -> Vec<Evidence> {
     let builtin = cell.builtin().filter(|_| !cell.builtin_failed());
+    // What was timed in jobs of its own is compared with HAN as it is in such jobs; that is the builtin once more.
+    let apart = || cell.series.iter().find(|series| series.candidate == Candidate::Component(Component::HAN));
     let weigh_one = |series: &Series| {
         let time = Estimate::median(&series.seconds(), criteria.level)?;
-        let reference = builtin.filter(|_| series.candidate != Candidate::Builtin);
+        let reference = match series.candidate {
+            Candidate::Builtin | Candidate::Component(Component::HAN) => None,
+            candidate if candidate.is_apart() => builtin.and_then(|_| apart()),
+            _ => builtin,
+        };
         Some(match reference {
             Some(builtin) => against(builtin, series, time, statistic, criteria),
             None => Evidence::alone(series.candidate, time),

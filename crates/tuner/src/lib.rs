@@ -58,6 +58,7 @@ pub mod refine;
 mod remarks;
 pub mod repair;
 mod replay;
+mod settled;
 mod statistics;
 mod study;
 mod table;

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use collrules_record::cell::type_size;
-use collrules_record::findings::{CellFinding, Findings};
+use collrules_record::findings::{CellFinding, Crossover, Findings};
 use collrules_record::plan::CellPlan;
 use collrules_record::{Bytes, Candidate, Cell, Ranks};
-use collrules_rules::Choice;
 use collrules_rules::metric::{Metric, metric};
 
 /// How well crossovers are to be known.
@@ -63,14 +62,16 @@ pub enum Gap {
 pub fn refine(findings: &Findings, wanted: Refinement) -> Vec<Proposal> {
     let measured: BTreeSet<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
     let mut proposals: Vec<Proposal> = Vec::new();
-    for crossover in &findings.crossovers {
+    let apart = |crossover: &&Crossover| crossover.sides().0.is_apart() || crossover.sides().1.is_apart();
+    // What has jobs of its own would need as many again.
+    for crossover in findings.crossovers.iter().filter(|crossover| !apart(crossover)) {
         let block = |bytes| Cell { collective: crossover.collective, ranks: crossover.ranks, bytes };
         let (low, high) = crossover.bracket;
         // Calls are made with whole elements.
         let element = type_size(crossover.collective);
         let Some(middle) = middle(low.0 / element, high.0 / element, wanted.width) else { continue };
         let ends = (block(low), block(high));
-        let choices = (crossover.below, crossover.above);
+        let choices = crossover.sides();
         proposals.extend(proposal(findings, block(Bytes(middle * element)), Gap::Messages(low, high), ends, choices));
     }
     if wanted.ranks {
@@ -85,7 +86,7 @@ pub fn refine(findings: &Findings, wanted: Refinement) -> Vec<Proposal> {
             });
             for lower in sizes {
                 let at = |ranks| Cell { ranks, ..lower };
-                let choices = (change.below, change.above);
+                let choices = (Candidate::of(change.below), Candidate::of(change.above));
                 proposals.extend(proposal(
                     findings,
                     at(Ranks(middle)),
@@ -109,7 +110,7 @@ fn proposal(
     cell: Cell,
     gap: Gap,
     ends: (Cell, Cell),
-    (below, above): (Choice, Choice),
+    (below, above): (Candidate, Candidate),
 ) -> Option<Proposal> {
     let sized = matches!(metric(findings.release, cell.collective, cell.ranks), Metric::Times(_));
     if matches!(gap, Gap::Messages(..)) && !sized {
@@ -118,7 +119,7 @@ fn proposal(
     let at = |cell: Cell| findings.cells.iter().find(|finding| finding.cell == cell);
     let (low, high) = (at(ends.0)?, at(ends.1)?);
     let mut candidates = vec![Candidate::Builtin];
-    for candidate in [Candidate::of(below), Candidate::of(above)] {
+    for candidate in [below, above] {
         if !candidates.contains(&candidate) {
             candidates.push(candidate);
         }
@@ -139,8 +140,8 @@ fn proposal(
 }
 
 /// Logarithm of the median time.
-fn log_time(finding: &CellFinding, choice: Choice) -> Option<f64> {
-    finding.point(Candidate::of(choice)).map(|point| point.time.point.ln())
+fn log_time(finding: &CellFinding, candidate: Candidate) -> Option<f64> {
+    finding.point(candidate).map(|point| point.time.point.ln())
 }
 
 /// Where to cut a gap that is wider than wanted: at the power of two nearest its middle in the logarithm, else at the

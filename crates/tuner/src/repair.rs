@@ -75,30 +75,61 @@ pub(crate) fn covers(range: &GivenBack, collective: Collective, ranks: Ranks, at
         && within(range.lookup.0, range.lookup.1, at)
 }
 
-/// What to give back of the rules, and of what HAN hands over, after a round of validation. For collectives that are
-/// `freed` from another component as a whole, a call that the rules leave alone can lose as well; only giving back the
-/// whole collective helps then.
+/// How a tuning reaches calls that no rule of it is for.
+pub struct Reach<'a> {
+    /// Collectives that are freed from another component as a whole: only giving back all of one helps where it loses.
+    pub freed: BTreeSet<Collective>,
+    /// Collectives of which the tuning sets parameters of HAN.
+    pub settled: BTreeSet<Collective>,
+    /// The rules that act inside HAN while it carries out a cell's calls, by collective and communicator size.
+    pub inside: &'a dyn Fn(Cell) -> Vec<(Collective, Ranks)>,
+}
+
+impl Reach<'_> {
+    fn reaches(&self, cell: Cell) -> bool {
+        let any = |collectives: &BTreeSet<Collective>| collectives.contains(&cell.collective);
+        any(&self.freed) || any(&self.settled) || !(self.inside)(cell).is_empty()
+    }
+
+    /// What to give back for a cell that loses although no rule is for it: the nearest cause that there is.
+    fn given_back(&self, cell: Cell) -> Vec<GivenBack> {
+        let inside = (self.inside)(cell);
+        if !inside.is_empty() {
+            let block = |(collective, ranks): (Collective, Ranks)| {
+                let ranks = RankRange { first: ranks.0.into(), end: Some(u64::from(ranks.0) + 1) };
+                GivenBack { collective, ranks, lookup: (0, None) }
+            };
+            inside.into_iter().map(block).collect()
+        } else if self.settled.contains(&cell.collective) {
+            vec![GivenBack::settings(cell.collective)]
+        } else {
+            vec![GivenBack { collective: cell.collective, ranks: RankRange { first: 0, end: None }, lookup: (0, None) }]
+        }
+    }
+}
+
+/// What to give back of the rules, and of what HAN's file says, after a round of validation. A call that the rules leave
+/// alone can lose as well where the tuning `reach`es it.
 pub fn repair(
     round: &Round,
     criteria: Criteria,
     (table, handover): (&RuleTable, &Handover),
     release: Release,
     assumptions: Assumptions,
-    freed: &BTreeSet<Collective>,
+    reach: &Reach<'_>,
 ) -> Repair {
     let mut repair = Repair::default();
     let of_block = |cell: &ValidatedCell| (cell.cell.collective, cell.cell.ranks);
     let failed = |cell: Cell| round.failed.iter().any(|failed| failed.with && failed.cell == cell);
     for block in round.cells.chunk_by(|a, b| of_block(a) == of_block(b)) {
         let (collective, ranks) = of_block(&block[0]);
-        let Some(steps) = ruled(table, handover, collective) else { continue };
+        let steps = ruled(table, handover, collective).unwrap_or_else(all_builtin);
         let shared = shares_choice(release, collective, ranks, assumptions);
-        let lost = lost(block, shared, criteria, freed.contains(&collective));
+        let lost = lost(block, shared, criteria, reach);
         for cell in block.iter().filter(|cell| lost.contains(&cell.cell)) {
             repair.cells.push(cell.cell);
-            let whole = RankRange { first: 0, end: None };
             if !cell.is_ruled() {
-                repair.ranges.push(GivenBack { collective, ranks: whole, lookup: (0, None) });
+                repair.ranges.extend(reach.given_back(cell.cell));
                 continue;
             }
             let holds = |other: &&ValidatedCell| !lost.contains(&other.cell) && !failed(other.cell);
@@ -154,9 +185,10 @@ fn sizes(
 }
 
 /// The cells of a communicator size that lose by what the file says.
-fn lost(block: &[ValidatedCell], shared: bool, criteria: Criteria, freed: bool) -> BTreeSet<Cell> {
+fn lost(block: &[ValidatedCell], shared: bool, criteria: Criteria, reach: &Reach<'_>) -> BTreeSet<Cell> {
     let least = 1.0 / (1.0 + criteria.min_difference);
-    let slower = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower && (freed || cell.is_ruled());
+    let slower =
+        |cell: &&ValidatedCell| cell.verdict == Outcome::Slower && (cell.is_ruled() || reach.reaches(cell.cell));
     let mut lost: BTreeSet<Cell> = block.iter().filter(slower).map(|cell| cell.cell).collect();
     let ruled = || block.iter().filter(|cell| cell.is_ruled());
     let below = |cell: &&ValidatedCell| cell.speedup.point <= least && cell.verdict == Outcome::Same;

@@ -159,7 +159,8 @@ fn find_served(
     let with_han =
         |collective| tuning.grid.mockups.is_none() && tuning.grid.only.iter().all(|(named, _)| *named != collective);
     let Started { backend, survey, release, .. } = started;
-    served::find(backend.as_mut(), run, &mut manifest.plan, survey, *release, with_han, session)?;
+    let settings = &tuning.grid.han_settings;
+    served::find(backend.as_mut(), run, &mut manifest.plan, survey, *release, with_han, settings, session)?;
     run.write_manifest(manifest)?;
     Ok(())
 }

@@ -63,6 +63,9 @@ pub(crate) fn of_validation(given_back: &[GivenBack]) -> Option<String> {
                 (first, Some(end)) => format!("{} on {first} to {} ranks", range.collective, end - 1),
                 (first, None) => format!("{} on {first} ranks and more", range.collective),
             };
+            if range.is_settings() {
+                return format!("the settings of HAN for {}", range.collective);
+            }
             match range.lookup {
                 (0, None) => ranks,
                 (first, None) => format!("{ranks} from {first}B on"),

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use collrules_record::findings::Findings;
+use collrules_record::plan::CellPlan;
 use collrules_record::rundir::RunDir;
 use collrules_record::{
-    Candidate, Cell, Component, HanAlgorithm, HanChoice, Layout, Placement, Plan, Ranks, Serving, Survey,
+    Candidate, Cell, Component, HanAlgorithm, HanChoice, HanSettings, Layout, Placement, Plan, Ranks, Serving, Survey,
 };
 use collrules_rules::{Collective, Release};
-use collrules_runner::{Backend, RunnerError, serving};
+use collrules_runner::grid::SERIES;
+use collrules_runner::{Backend, RunnerError, separate, serving};
 
 use crate::error::WorkflowError;
 use crate::session::Session;
@@ -17,7 +19,7 @@ use crate::start::Pins;
 
 /// Finds out who serves the cells of a plan. Where it is not `coll/tuned`, what it would do by itself is measured as
 /// well: that is what happens wherever the rules say nothing once they have an effect. HAN's own algorithms are measured
-/// beside it where its file can ask for them, and they are wanted (`with_han`).
+/// beside it where its file can ask for them, and they are wanted (`with_han`); parameters of HAN in jobs of their own.
 pub(crate) fn find(
     backend: &mut dyn Backend,
     run: &RunDir,
@@ -25,6 +27,7 @@ pub(crate) fn find(
     survey: &Survey,
     release: Release,
     with_han: impl Fn(Collective) -> bool,
+    settings: &[HanSettings],
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
     let cells: Vec<Cell> = plan.cells.iter().map(|planned| planned.cell).collect();
@@ -49,7 +52,22 @@ pub(crate) fn find(
         if handable.contains(&(collective, ranks)) && with_han(collective) {
             let own = HanAlgorithm::others(release, collective);
             planned.candidates.extend(own.map(|algorithm| Candidate::Han(HanChoice::Algorithm(algorithm))));
+            let settings = settings.iter().filter(|settings| settings.act_on(collective, planned.cell.bytes.0));
+            let settings: Vec<_> = settings.map(|one| Candidate::Han(HanChoice::Settings(*one))).collect();
+            if !settings.is_empty() {
+                planned.candidates.push(Candidate::Component(Component::HAN));
+                planned.candidates.extend(settings);
+            }
         }
+    }
+    let apart = |planned: &CellPlan| planned.candidates.iter().any(|candidate| candidate.is_apart());
+    if plan.cells.iter().any(apart) {
+        plan.separate.series = plan.separate.series.max(SERIES);
+        let starts = separate::starts(plan);
+        let jobs = starts.iter().filter(|start| matches!(start, separate::Start::Job { .. })).count();
+        session.say(&format!(
+            "parameters of HAN are tried in {jobs} launches of their own; starting them is not part of the budget"
+        ));
     }
     Ok(())
 }
@@ -88,14 +106,22 @@ pub(crate) fn displacing(
     Ok(found.iter().filter(|serving| !serving.without.is_empty()).map(sentence).collect())
 }
 
-/// The settings that put other components out of the way of these collectives. HAN needs none: it has a file.
+/// The settings that the tuning has beside its files: those that put other components out of the way of these collectives,
+/// for which HAN has a file, and parameters of HAN.
 pub(crate) fn needed(findings: &Findings, freed: &BTreeSet<Collective>) -> Pins {
     let servings = findings
         .placement
         .serving
         .iter()
         .filter(|serving| freed.contains(&serving.collective) && !serving.can_hand_over(findings.release));
-    servings.flat_map(|serving| serving::pins(serving.collective, &serving.without)).collect()
+    let parameters = findings.cells.iter().filter_map(|cell| match cell.served_candidate() {
+        Candidate::Han(HanChoice::Settings(settings)) => Some(settings.pins(cell.cell.collective)),
+        _ => None,
+    });
+    servings
+        .flat_map(|serving| serving::pins(serving.collective, &serving.without))
+        .chain(parameters.flatten())
+        .collect()
 }
 
 /// The settings of a run together with those that its rules need.

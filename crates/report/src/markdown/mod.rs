@@ -53,6 +53,7 @@ fn write(out: &mut String, findings: &Findings, context: &Context<'_>) -> fmt::R
     writeln!(out, "\n## What is assumed\n")?;
     bullets(out, &facts::assumptions(findings))?;
     decisions(out, findings)?;
+    handover(out, findings)?;
     crossovers(out, findings)?;
     if !findings.tree.collectives.is_empty() {
         // Four backquotes: names in it may hold three.
@@ -102,6 +103,16 @@ fn crossovers(out: &mut String, findings: &Findings) -> fmt::Result {
     )?;
     let rows = findings.crossovers.iter().map(|crossover| facts::crossover_row(findings, crossover));
     rows.map(|row| row.map(|text| plain::cell(&text)).join(" | ")).try_for_each(|row| writeln!(out, "| {row} |"))
+}
+
+fn handover(out: &mut String, findings: &Findings) -> fmt::Result {
+    let rows = facts::handover(findings);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n## What HAN's rules file says\n\n{}\n", facts::HANDOVER)?;
+    writeln!(out, "| collective | ranks | message sizes | carried out by |\n|---|---|---|---|")?;
+    rows.iter().try_for_each(|row| writeln!(out, "| {} |", row.join(" | ")))
 }
 
 fn cells(out: &mut String, findings: &Findings) -> fmt::Result {

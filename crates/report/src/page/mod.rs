@@ -61,6 +61,8 @@ struct Page<'a> {
     validation: Option<ValidationView>,
     assumptions: Vec<String>,
     collectives: Vec<CollectiveView>,
+    handover: Vec<[String; 4]>,
+    elsewhere: &'static str,
     disqualified: Vec<[String; 3]>,
     method: Vec<String>,
     placement: Vec<[String; 3]>,
@@ -112,6 +114,8 @@ pub fn page(findings: &Findings, context: &Context<'_>) -> String {
             .enumerate()
             .map(|(n, cells)| CollectiveView::new(findings, cells, few || n == 0))
             .collect(),
+        handover: facts::handover(findings),
+        elsewhere: facts::HANDOVER,
         disqualified: facts::disqualified(findings),
         method: facts::method(findings),
         placement: facts::placement(findings),

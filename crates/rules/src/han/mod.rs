@@ -18,7 +18,9 @@ pub use model::{CollectiveRules, Configuration, LevelRules, Loaded, Rule};
 pub use read::{Fault, Field, Load, Rejection, load};
 pub(crate) use table::last_that_fits;
 pub use table::{RankSteps, Reason, SizeSteps, Table, all_parameters};
-pub use vocabulary::{Choice, Component, Level, Service, UnknownLevel, algorithms, is_ruled, lookup_bytes, service};
+pub use vocabulary::{
+    Choice, Component, Level, Service, UnknownLevel, algorithms, inner, is_ruled, lookup_bytes, service,
+};
 pub use write::{WriteError, write};
 
 /// Why a HAN file does not do what a file for coll/tuned does.

@@ -204,6 +204,22 @@ pub fn service(collective: Collective, level: Level, component: Component) -> Se
     if serves { Service::Named(component) } else { Service::Next }
 }
 
+/// What HAN calls on communicators of its own to carry out a collective: those of the ranks of a node, and of one rank per
+/// node. coll/tuned serves these calls by its rules for as many ranks (`coll_han_subcomms.c`, and each collective's file;
+/// between nodes coll/libnbc serves what is not blocking).
+pub fn inner(collective: Collective) -> &'static [Collective] {
+    match collective {
+        Collective::Allreduce => &[Collective::Reduce, Collective::Allreduce, Collective::Bcast],
+        Collective::Allgather => &[Collective::Gather, Collective::Allgather, Collective::Bcast],
+        Collective::Barrier => &[Collective::Barrier],
+        Collective::Bcast => &[Collective::Bcast],
+        Collective::Gather => &[Collective::Gather],
+        Collective::Reduce => &[Collective::Reduce],
+        Collective::Scatter => &[Collective::Scatter],
+        _ => &[],
+    }
+}
+
 /// The size that HAN looks up: what the caller passes. Unlike coll/tuned it does not multiply blocks by ranks.
 pub fn lookup_bytes(collective: Collective, message: u64) -> u64 {
     if collective == Collective::Barrier { 0 } else { message }

@@ -153,8 +153,8 @@ impl Ledger {
     }
 
     /// Whether a launch belongs to another plan of the run.
-    fn is_of_another_plan(&self, collective: Collective, launch: u32) -> bool {
-        let Repetition::Launch(number) = self.plan.repetition(collective, launch) else { return false };
+    fn is_of_another_plan(&self, collective: Collective, candidate: Candidate, launch: u32) -> bool {
+        let Repetition::Launch(number) = self.plan.repetition(collective, candidate, launch) else { return false };
         self.launches.get(&number).is_some_and(|planned| self.local(*planned).is_none())
     }
 
@@ -169,7 +169,7 @@ impl Ledger {
                 // What got through is not at fault.
                 self.strikes.remove(&Subject::Cell(sample.cell));
                 let (collective, candidate) = (sample.cell.collective, sample.candidate);
-                let start = match self.plan.repetition(collective, sample.launch) {
+                let start = match self.plan.repetition(collective, candidate, sample.launch) {
                     Repetition::Launch(number) => {
                         let Some(planned) = self.launches.get(&number).copied() else { return };
                         // The builtin is in every round.
@@ -179,6 +179,9 @@ impl Ledger {
                             self.history.see(std::slice::from_ref(row));
                         }
                         return;
+                    }
+                    Repetition::Series(series) if !self.plan.separate.collectives.contains(&collective) => {
+                        Start::Job { series, candidate }
                     }
                     Repetition::Series(series) => Start::Alone { series, collective, candidate },
                     Repetition::Pair(pair) => Start::Deployed { pair, candidate },
@@ -205,7 +208,7 @@ impl Ledger {
                         self.quarantined.insert((cell.collective, cell.ranks, candidate));
                     }
                     // What is beaten without a rules file may not be under it.
-                    (Ended::Dropped(_), _) if self.is_of_another_plan(cell.collective, point.launch) => {}
+                    (Ended::Dropped(_), _) if self.is_of_another_plan(cell.collective, candidate, point.launch) => {}
                     (Ended::Dropped(_), _) => drop(self.dropped.insert((cell, candidate))),
                 }
             }
@@ -276,7 +279,7 @@ impl Ledger {
             let planned = self.first + local as u32;
             let repetition = match self.starts[local] {
                 Start::Together { .. } => Repetition::Launch(number),
-                Start::Alone { series, .. } => Repetition::Series(series),
+                Start::Alone { series, .. } | Start::Job { series, .. } => Repetition::Series(series),
                 Start::Deployed { pair, .. } => Repetition::Pair(pair),
             };
             self.launches.insert(number, planned);
@@ -305,6 +308,7 @@ impl Ledger {
             Start::Alone { series, collective, candidate } => {
                 separate::alone(&self.plan, series, collective, candidate, wanted)?
             }
+            Start::Job { series, candidate } => separate::job(&self.plan, series, candidate, wanted)?,
             Start::Deployed { pair, candidate } => separate::deployed(&self.plan, pair, candidate, wanted)?,
         };
         let most = plan.schedule.max_rounds;

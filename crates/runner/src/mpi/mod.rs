@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use collrules_record::benchmark::{Benchmark, Line};
 use collrules_record::plan::Deployment;
 use collrules_record::units::Ranks;
-use collrules_record::{Candidate, Component, Layout, Plan, Survey};
+use collrules_record::{Candidate, Component, HanChoice, Layout, Plan, Survey};
 use collrules_rules::RuleTable;
 use collrules_rules::emit::{self, Notes};
 use collrules_rules::steps::Steps;
@@ -146,10 +146,18 @@ impl MpiBackend {
         settings
     }
 
-    fn measuring_command(&self, ranks: Ranks, rules: Option<&Path>) -> Vec<String> {
+    fn measuring_command(
+        &self,
+        ranks: Ranks,
+        rules: Option<&Path>,
+        parameters: BTreeMap<String, String>,
+    ) -> Vec<String> {
         // An empty file is no rules file: one that the site has set up would compete with the choices under test.
         let rules = rules.unwrap_or(Path::new("/dev/null"));
-        self.launcher.command(Some(self.job_ranks(ranks)), &self.settings(&rules.to_string_lossy()))
+        let mut settings = self.settings(&rules.to_string_lossy());
+        settings.retain(|(name, _)| !parameters.contains_key(name));
+        settings.extend(parameters);
+        self.launcher.command(Some(self.job_ranks(ranks)), &settings)
     }
 
     /// Runs a benchmark in one launch, with this rules file in force if there is one. `report` is given each line as it
@@ -166,6 +174,10 @@ impl MpiBackend {
             (None, Candidate::Builtin) => Vec::new(),
             (None, _) => self.settings("/dev/null"),
         };
+        let mut settings = settings;
+        if let Candidate::Han(HanChoice::Settings(parameters)) = benchmark.candidate {
+            settings.extend(parameters.pins(benchmark.collective));
+        }
         let command = self.launcher.command(Some(benchmark.ranks), &settings);
         let mut doing = "starting the benchmark".to_owned();
         self.launcher.converse(&command, &self.job(Task::Benchmark(benchmark.clone())), &mut |event| {
@@ -191,7 +203,8 @@ impl MpiBackend {
                 deployed::start(&self.launcher, *way, settings, *in_force, self.job_ranks(plan.ranks))
             }
             LaunchKind::Together | LaunchKind::Alone(_) => {
-                (BTreeMap::new(), self.measuring_command(plan.ranks, rules.as_ref().map(|file| file.path())))
+                let rules = rules.as_ref().map(|file| file.path());
+                (BTreeMap::new(), self.measuring_command(plan.ranks, rules, parameters(plan)))
             }
         };
         let mut doing = "starting to measure".to_owned();
@@ -207,6 +220,13 @@ impl MpiBackend {
             Ok(doing.clone())
         })
     }
+}
+
+/// The MCA settings of a launch whose candidate is made of them.
+fn parameters(plan: &LaunchPlan) -> BTreeMap<String, String> {
+    let LaunchKind::Alone(Candidate::Han(HanChoice::Settings(settings))) = plan.kind else { return BTreeMap::new() };
+    let collectives = plan.cells.iter().map(|planned| planned.cell.collective);
+    collectives.flat_map(|collective| settings.pins(collective)).collect()
 }
 
 /// The text of a file whose one rule serves every call of a launch's collectives; none where nothing, or the builtin,
@@ -258,7 +278,7 @@ impl Backend for MpiBackend {
             let Deployment { way, settings, .. } = deployment;
             return deployed::start(&self.launcher, *way, settings, true, self.job_ranks(plan.ranks)).1;
         }
-        self.measuring_command(plan.ranks, None)
+        self.measuring_command(plan.ranks, None, BTreeMap::new())
     }
 
     fn use_scratch(&mut self, directory: &Path) {

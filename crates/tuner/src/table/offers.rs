@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::findings::{Criteria, Statistic};
 use collrules_record::validation::GivenBack;
-use collrules_record::{Candidate, Cell, Component, HanChoice, Policy};
+use collrules_record::{Candidate, Cell, Component, HanChoice, HanSettings, Policy};
 use collrules_rules::hazard::interoperate;
 use collrules_rules::metric::lookup_bytes;
 use collrules_rules::{Collective, Release};
@@ -28,9 +28,20 @@ pub(crate) struct Terms<'a> {
     pub(crate) weights: Weights<'a>,
     /// Where HAN serves, and can hand calls over to `coll/tuned` one by one. The builtin is HAN there.
     pub(crate) handable: &'a BTreeSet<common::Block>,
+    /// The parameters that HAN is taken to have in the whole job, by collective.
+    pub(crate) settled: &'a BTreeMap<Collective, HanSettings>,
 }
 
 impl Terms<'_> {
+    /// What carries out a cell's calls where nothing else is chosen.
+    fn baseline(&self, Cell { collective, ranks, bytes }: Cell) -> Candidate {
+        let reached = |settings: &&HanSettings| {
+            self.handable.contains(&(collective, ranks)) && settings.act_on(collective, bytes.0)
+        };
+        let settings = self.settled.get(&collective).filter(reached);
+        settings.map_or(Candidate::Builtin, |settings| Candidate::Han(HanChoice::Settings(*settings)))
+    }
+
     /// Whether a tuning can make this candidate serve.
     fn can_serve(&self, block: common::Block, candidate: Candidate) -> bool {
         match candidate {
@@ -201,7 +212,17 @@ fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Candidate>>, terms: &Ter
         bid.tied = bid.proven && high.is_some_and(|high| high.ln() >= best);
     }
     let unbeaten = bids.iter().all(|bid| !bid.proven);
-    bids.push(Bid { candidate: Candidate::Builtin, log_gain: 0.0, proven: unbeaten, tied: false });
+    match terms.baseline(cell.cell) {
+        Candidate::Builtin => {
+            bids.push(Bid { candidate: Candidate::Builtin, log_gain: 0.0, proven: unbeaten, tied: false });
+        }
+        // It takes the builtin's place where it was timed, and else nobody knows what it does; it has to be as good, though.
+        baseline => {
+            let point = cell.judged(baseline).filter(|point| point.bar.is_none());
+            let gain = point.and_then(expected);
+            bids.extend(gain.map(|gain| Bid { candidate: baseline, log_gain: gain.ln(), proven: true, tied: false }));
+        }
+    }
     bids
 }
 

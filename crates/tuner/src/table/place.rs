@@ -129,18 +129,25 @@ fn changes(encoding: &Encoding<'_>, block: &[JudgedCell], sizes: &Sizes, terms: 
     let change = |pair: &[JudgedCell]| {
         let (lower, upper) = (&pair[0], &pair[1]);
         let (below, above) = (served(lower), served(upper));
-        // Where the component alone changes, no choice of the rules does.
-        let choices = (below.served(), above.served());
-        if choices.0 == choices.1
-            || [below, above].iter().any(|one| !matches!(one, Candidate::Builtin | Candidate::Tuned(_)))
-        {
+        if below == above {
             return None;
         }
         let start = |lookup: u64| sizes.iter().map(|(start, _, _)| start).filter(|start| *start <= lookup).max();
         let at = Bytes(start(lookup(upper, upper.cell.bytes, terms.release))?.div_ceil(factor.max(1)));
         let bracket = (lower.cell.bytes, upper.cell.bytes);
         let interval = interval(block, at, below, above);
-        Some(Crossover { collective, ranks, below: choices.0, above: choices.1, at, bracket, interval })
+        let by = |side| Some(side).filter(|side| !matches!(side, Candidate::Builtin | Candidate::Tuned(_)));
+        Some(Crossover {
+            collective,
+            ranks,
+            below: below.served(),
+            above: above.served(),
+            below_by: by(below),
+            above_by: by(above),
+            at,
+            bracket,
+            interval,
+        })
     };
     block.windows(2).filter_map(change).collect()
 }

@@ -3,7 +3,7 @@
 use collrules_record::findings::{Criteria, Findings};
 use collrules_record::validation::GivenBack;
 use collrules_record::{
-    Candidate, Cell, Component, HanAlgorithm, HanChoice, Handed, Placement, Policy, Ranks, Serving,
+    Candidate, Cell, Component, HanAlgorithm, HanChoice, HanSettings, Handed, Placement, Policy, Ranks, Serving,
 };
 use collrules_rules::hazard::RankRange;
 use collrules_rules::{Choice, Collective, Release};
@@ -93,6 +93,34 @@ fn han_may_be_asked_for_another_of_its_algorithms() {
     assert_eq!(said, [Handed::Kept, Handed::By(HanAlgorithm::Simple), Handed::Over]);
     assert!(findings.table.is_empty());
     assert!(remarked(&findings, "hands 1 of 3 cells over to coll/tuned and 1 of 3 cells to another algorithm of HAN"));
+}
+
+/// Parameters hold for the whole job: they are taken where all cells together are better off, and then HAN is what they
+/// make of it.
+#[test]
+fn parameters_of_han_are_taken_where_no_call_pays_for_them() {
+    let settings = HanSettings { segsize: 8, adapt: true };
+    let set = Candidate::Han(HanChoice::Settings(settings));
+    let times = |slow: f64| [(64, [10.0, 12.0, slow]), (1024, [20.0, 10.0, 15.0]), (4096, [40.0, 45.0, 10.0])];
+    let timed = |slow: f64| {
+        let mut campaign = Campaign::new(1, 0.002);
+        for (bytes, [han, own, with]) in times(slow) {
+            campaign.time(cell(Collective::Bcast, 8, bytes), &[(HAN, han), (OWN, own)]);
+            // In jobs of their own, which are slower or faster as a whole.
+            let apart = [(Candidate::Component(Component::HAN), han * 1.1), (set, with * 1.1)];
+            campaign.time(cell(Collective::Bcast, 8, bytes), &apart);
+        }
+        analyze(&campaign, &[])
+    };
+    let findings = timed(9.0);
+    let sizes = [64, 1024, 4096];
+    assert_eq!(sizes.map(|bytes| served(&findings, Collective::Bcast, bytes)), [set, OWN, set]);
+    assert!(remarked(&findings, "coll_han_bcast_segsize = 8 and coll_han_bcast_up_module = 1"));
+    let gain = finding(&findings, cell(Collective::Bcast, 8, 4096)).served_gain().expect("a gain").point;
+    assert!((gain - 4.0).abs() < 0.1, "{gain}");
+    // A call that would get slower, and nothing that could serve it instead.
+    let findings = timed(20.0);
+    assert_eq!(sizes.map(|bytes| served(&findings, Collective::Bcast, bytes)), [HAN, OWN, HAN]);
 }
 
 /// A run that gains by HAN's file alone has no rules of coll/tuned.

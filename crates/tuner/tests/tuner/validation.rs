@@ -11,7 +11,7 @@ use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 use collrules_tuner::Observations;
-use collrules_tuner::repair::{repair, without};
+use collrules_tuner::repair::{Reach, repair, without};
 use collrules_tuner::validation::{Known, compare, doubtful};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -220,14 +220,16 @@ fn table(collective: Collective, ranks: (u64, Option<u64>)) -> RuleTable {
 }
 
 fn repaired(round: &Round, table: &RuleTable, freed: &[Collective]) -> (Vec<Cell>, RuleTable) {
-    let freed: BTreeSet<Collective> = freed.iter().copied().collect();
+    let inside = |_: Cell| Vec::new();
+    let freed = freed.iter().copied().collect();
+    let reach = Reach { freed, settled: BTreeSet::new(), inside: &inside };
     let found = repair(
         round,
         Criteria::default(),
         (table, &Handover::default()),
         Release::V4_1,
         Assumptions::default(),
-        &freed,
+        &reach,
     );
     let left = without(table, &found.ranges);
     (found.cells, left)
@@ -253,6 +255,30 @@ fn a_loss_is_given_back_up_to_the_cells_that_hold() {
     // Small losses count as none.
     let held = round(Collective::Bcast, &[(8, 2 << 10, 6, 0.98, Same)]);
     assert_eq!(repaired(&held, &before, &[]), (Vec::new(), before));
+}
+
+/// A rule for the ranks of a node acts inside HAN on many nodes, and goes where it makes HAN slower.
+#[test]
+fn rules_that_slow_han_down_from_inside_are_given_back() {
+    use Outcome::{Faster, Slower};
+    let before = table(Collective::Bcast, (2, Some(3)));
+    let rows = [(2, 4 << 10, 6, 1.3, Faster), (8, 4 << 10, 0, 0.7, Slower)];
+    let round = round(Collective::Bcast, &rows);
+    let repaired = |inside: &dyn Fn(Cell) -> Vec<(Collective, Ranks)>, settled: &[Collective]| {
+        let reach = Reach { freed: BTreeSet::new(), settled: settled.iter().copied().collect(), inside };
+        let halves = (&before, &Handover::default());
+        repair(&round, Criteria::default(), halves, Release::V5_0, Assumptions::default(), &reach)
+    };
+    let inside = |cell: Cell| if cell.ranks.0 == 8 { vec![(Collective::Bcast, Ranks(2))] } else { Vec::new() };
+    let found = repaired(&inside, &[]);
+    assert_eq!(found.cells.iter().map(|cell| cell.ranks.0).collect::<Vec<_>>(), [8]);
+    assert!(without(&before, &found.ranges).is_empty());
+    // Without such a rule it is the settings that go, and without settings it is no business of the tuning.
+    let nothing = |_: Cell| Vec::new();
+    let found = repaired(&nothing, &[Collective::Bcast]);
+    assert!(found.ranges.iter().all(|range| range.is_settings()) && found.ranges.len() == 1);
+    assert_eq!(without(&before, &found.ranges), before);
+    assert!(repaired(&nothing, &[]).ranges.is_empty());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use collrules_record::{Cell, Validation};
 use collrules_rules::RuleTable;
 use collrules_rules::emit::{Notes, Target, TargetFormat, write_accepting};
 use collrules_runner::proof::Proof;
-use collrules_tuner::repair::{Repair, repair, without};
+use collrules_tuner::repair::{Reach, Repair, repair, without};
 
 use super::comparison::Bench;
 use super::kept::Original;
@@ -132,7 +132,9 @@ fn rewrite(
 fn wanted(bench: &Bench<'_>, subject: &Subject, validation: &Validation) -> Repair {
     let Some(round) = validation.last().filter(|_| bench.options.repair) else { return Repair::default() };
     let halves = (&subject.table, &subject.handover);
-    repair(round, bench.criteria, halves, subject.release, subject.assumptions(), &subject.freed())
+    let inside = |cell: Cell| subject.inside(cell);
+    let reach = Reach { freed: subject.freed(), settled: subject.settled(), inside: &inside };
+    repair(round, bench.criteria, halves, subject.release, subject.assumptions(), &reach)
 }
 
 /// What is true once the repair is in place.

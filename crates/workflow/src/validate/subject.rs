@@ -9,9 +9,10 @@ use collrules_record::options::Validating;
 use collrules_record::plan::Deployment;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Cell, Handed, Handover, Manifest, Ranks, Seconds, Survey};
+use collrules_record::{Cell, HanSettings, Handed, Handover, Manifest, Ranks, Seconds, Survey};
 use collrules_rules::deploy::Tuning;
-use collrules_rules::{Behaviour, Collective, Release, RuleTable, han};
+use collrules_rules::steps::Steps;
+use collrules_rules::{Behaviour, Choice, Collective, Release, RuleTable, han};
 use collrules_runner::{RunnerError, grid, serving, validation};
 use collrules_tuner::validation::Known;
 
@@ -174,7 +175,7 @@ impl Subject {
         let tuned: Vec<Cell> = subject.tuned().into_iter().collect();
         let mut cells = tuned.clone();
         cells.extend(subject.between(&tuned));
-        cells.retain(|cell| subject.rules(cell.collective));
+        cells.retain(|cell| subject.reaches(*cell));
         cells.sort_unstable();
         subject.cells = cells;
         subject
@@ -247,7 +248,7 @@ impl Subject {
         };
         cells.retain(|cell| match &options.collectives {
             Some(named) => named.contains(&cell.collective),
-            None => self.rules(cell.collective),
+            None => self.reaches(*cell),
         });
         cells.sort_unstable();
         cells.dedup();
@@ -272,11 +273,17 @@ impl Subject {
         self.table.collectives().any(|(other, _)| other == collective)
             || self.handover.get(collective).is_some()
             || self.freed().contains(&collective)
+            || self.settled().contains(&collective)
+    }
+
+    /// Whether the tuning reaches a cell's calls at all.
+    fn reaches(&self, cell: Cell) -> bool {
+        self.rules(cell.collective) || !self.inside(cell).is_empty()
     }
 
     /// Whether nothing is left of the tuning.
     pub(super) fn is_empty(&self) -> bool {
-        self.table.is_empty() && self.handover.is_empty() && self.freed().is_empty()
+        self.table.is_empty() && self.handover.is_empty() && self.freed().is_empty() && self.settled().is_empty()
     }
 
     /// Collectives that a setting hands over to `coll/tuned`.
@@ -285,8 +292,24 @@ impl Subject {
         findings.map(|findings| serving::freed(&findings.placement, &findings.pins)).unwrap_or_default()
     }
 
-    /// Leaves out what the first visits of a launch would not have time for, by what calls took while tuning: cells
-    /// without a rule, which are controls, then those between others; the longest first.
+    /// Collectives of which the tuning sets parameters of HAN.
+    pub(super) fn settled(&self) -> BTreeSet<Collective> {
+        self.origin.findings().map(|findings| HanSettings::set_by(&findings.pins)).unwrap_or_default()
+    }
+
+    /// The rules that act inside HAN while it carries out a cell's calls, by collective and communicator size.
+    pub(super) fn inside(&self, cell: Cell) -> Vec<(Collective, Ranks)> {
+        let placement = self.origin.findings().map(|findings| &findings.placement);
+        let inner = placement.map(|placement| placement.inside_han(cell)).unwrap_or_default();
+        let inner = if self.handover.hands(cell) { Vec::new() } else { inner };
+        let is_ruled = |(collective, ranks): &(Collective, Ranks)| {
+            let rules = self.table.collectives().find(|(other, _)| other == collective);
+            rules.is_some_and(|(_, steps)| *steps.get(ranks.0.into()) != Steps::constant(Choice::BUILTIN))
+        };
+        inner.into_iter().filter(is_ruled).collect()
+    }
+
+    /// Leaves out what the first visits of a launch would not have time for, by what calls took while tuning: controls, then those between others; the longest first.
     pub(super) fn afford(&mut self, launch: Option<Seconds>, session: &mut Session<'_>) {
         let (Some(Seconds(launch)), Some(findings)) = (launch, self.origin.findings()) else { return };
         let cost = |cell: &Cell| {
@@ -298,7 +321,7 @@ impl Subject {
             FIRST_CALLS * time.fold(f64::INFINITY, f64::min)
         };
         let class = |cell: &Cell| match self.known(*cell) {
-            Known { served, handed: false, .. } if served.is_builtin() => 2,
+            Known { control: true, .. } => 2,
             Known { tuned, .. } => u8::from(!tuned),
         };
         let mut by_worth: Vec<(u8, f64, Cell)> =
@@ -329,7 +352,10 @@ impl Subject {
             tuned: self.origin.findings().is_some_and(|findings| findings.cells.iter().any(|found| found.cell == cell)),
             served,
             handed,
-            control: served.is_builtin() && !handed && self.pins.is_empty(),
+            control: served.is_builtin()
+                && !handed
+                && !self.pins.keys().any(|name| acts_on(name, cell.collective))
+                && self.inside(cell).is_empty(),
         }
     }
 
@@ -444,4 +470,12 @@ pub(super) fn same(one: &Path, other: &Path) -> bool {
 /// The directory for results of a file that lies in no run.
 fn default_home() -> PathBuf {
     PathBuf::from(format!("collrules-validation-{}", collrules_record::manifest::stamp()))
+}
+
+/// Whether a setting may act on calls of a collective. Parameters of HAN that name one act on no other.
+fn acts_on(parameter: &str, collective: Collective) -> bool {
+    let Some(of_han) = parameter.strip_prefix("coll_han_") else { return true };
+    let names =
+        |collective: Collective| of_han.strip_prefix(collective.name()).is_some_and(|rest| rest.starts_with('_'));
+    names(collective) || !Collective::ALL.into_iter().any(names)
 }
