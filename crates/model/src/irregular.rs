@@ -140,7 +140,7 @@ pub fn stalls(points: &[Calls]) -> Vec<Stalls> {
         let before: Vec<&&Calls> = sizes.iter().filter(range).collect();
         let cure =
             |(with, all): (&Series, &Vec<&Calls>)| cure(&before, with.2, &all.iter().filter(range).collect::<Vec<_>>());
-        let mut cures: Vec<Cure> = others.map(|(with, all)| (with, all)).filter_map(cure).collect();
+        let mut cures: Vec<Cure> = others.filter_map(cure).collect();
         cures.sort_by(|a, b| a.mean.1.0.total_cmp(&b.mean.1.0));
         let quiet_below = sizes.iter().map(|calls| calls.cell.bytes).rfind(|bytes| *bytes < first);
         found.push(Stalls {

@@ -80,7 +80,7 @@ fn receive(from: u32) -> Action {
 
 /// The lengths of the segments.
 fn segments(bytes: u64, segment: u64) -> impl Iterator<Item = u64> + Clone {
-    let (whole, rest) = if segment == 0 { (0, 0) } else { (bytes / segment, bytes % segment) };
+    let (whole, rest) = bytes.checked_div(segment).map_or((0, 0), |whole| (whole, bytes - whole * segment));
     std::iter::repeat_n(segment, whole as usize).chain(Some(rest).filter(|rest| *rest > 0))
 }
 
