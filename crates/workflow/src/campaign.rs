@@ -159,8 +159,8 @@ fn find_served(
     let with_han =
         |collective| tuning.grid.mockups.is_none() && tuning.grid.only.iter().all(|(named, _)| *named != collective);
     let Started { backend, survey, release, .. } = started;
-    let settings = &tuning.grid.han_settings;
-    served::find(backend.as_mut(), run, &mut manifest.plan, survey, *release, with_han, settings, session)?;
+    served::find(backend.as_mut(), run, &mut manifest.plan, survey, *release, session)?;
+    served::add_han(&mut manifest.plan, *release, with_han, &tuning.grid.han_settings, session);
     run.write_manifest(manifest)?;
     Ok(())
 }

@@ -18,16 +18,13 @@ use crate::session::Session;
 use crate::start::Pins;
 
 /// Finds out who serves the cells of a plan. Where it is not `coll/tuned`, what it would do by itself is measured as
-/// well: that is what happens wherever the rules say nothing once they have an effect. HAN's own algorithms are measured
-/// beside it where its file can ask for them, and they are wanted (`with_han`); parameters of HAN in jobs of their own.
+/// well: that is what happens wherever the rules say nothing once they have an effect.
 pub(crate) fn find(
     backend: &mut dyn Backend,
     run: &RunDir,
     plan: &mut Plan,
     survey: &Survey,
     release: Release,
-    with_han: impl Fn(Collective) -> bool,
-    settings: &[HanSettings],
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
     let cells: Vec<Cell> = plan.cells.iter().map(|planned| planned.cell).collect();
@@ -46,10 +43,22 @@ pub(crate) fn find(
             planned.candidates.push(Candidate::Component(Component::TUNED));
         }
     }
+    Ok(())
+}
+
+/// Adds HAN's own choices where its file can hand over calls, and they are wanted: its algorithms beside the other
+/// candidates, its parameters in jobs of their own.
+pub(crate) fn add_han(
+    plan: &mut Plan,
+    release: Release,
+    wanted: impl Fn(Collective) -> bool,
+    settings: &[HanSettings],
+    session: &mut Session<'_>,
+) {
     let handable: BTreeSet<(Collective, Ranks)> = plan.placement.handable(release).collect();
     for planned in &mut plan.cells {
         let Cell { collective, ranks, .. } = planned.cell;
-        if handable.contains(&(collective, ranks)) && with_han(collective) {
+        if handable.contains(&(collective, ranks)) && wanted(collective) {
             let own = HanAlgorithm::others(release, collective);
             planned.candidates.extend(own.map(|algorithm| Candidate::Han(HanChoice::Algorithm(algorithm))));
             let settings = settings.iter().filter(|settings| settings.act_on(collective, planned.cell.bytes.0));
@@ -69,7 +78,6 @@ pub(crate) fn find(
             "parameters of HAN are tried in {jobs} launches of their own; starting them is not part of the budget"
         ));
     }
-    Ok(())
 }
 
 /// What takes the calls of cells before `coll/tuned` does, in whole sentences with the remedy. Asked only where ranks share

@@ -32,14 +32,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_read_than_is_allowed() {
-        let directory = tempfile::tempdir().unwrap();
+    fn no_more_is_read_than_is_allowed() -> io::Result<()> {
+        let directory = tempfile::tempdir()?;
         let path = directory.path().join("file");
-        std::fs::write(&path, "12345").unwrap();
-        assert_eq!(read_up_to(&path, 5).unwrap(), b"12345");
-        let error = read_up_to(&path, 4).unwrap_err();
+        std::fs::write(&path, "12345")?;
+        assert_eq!(read_up_to(&path, 5)?, b"12345");
+        let error = read_up_to(&path, 4).expect_err("one byte too many");
         assert!(error.to_string().contains("more than 0 MiB"), "{error}");
-        std::fs::write(&path, b"\xff").unwrap();
-        assert_eq!(read_text(&path).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        std::fs::write(&path, b"\xff")?;
+        assert_eq!(read_text(&path).expect_err("no UTF-8").kind(), io::ErrorKind::InvalidData);
+        Ok(())
     }
 }

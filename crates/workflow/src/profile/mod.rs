@@ -54,7 +54,7 @@ pub fn profile(options: &Profiling, out: &Path, session: &mut Session<'_>) -> Re
         return Err(WorkflowError::Occupied(format!("{} is there already; choose another --out", file.display())));
     }
     let watched = Watched { program: &program, library: &library, imbalance: options.imbalance };
-    let seen = watched.run(&directory, |command| Ok(command), session)?;
+    let seen = watched.run(&directory, Ok, session)?;
     for remark in remarks(&seen.profile) {
         session.say(&remark);
     }
