@@ -104,7 +104,7 @@ fn a_damaged_run_is_named() {
     // The end of a run that was cut off in the middle of a line.
     analyze(&mut session, "samples.csv", &samples[..samples.len() - 7], 0);
     analyze(&mut session, "samples.csv", &samples.replace("builtin", "builtout"), 3);
-    analyze(&mut session, "samples.csv", &samples.replace("samples 1.0", "samples 2.0"), 3);
+    analyze(&mut session, "samples.csv", &samples.replace("samples 1.", "samples 2."), 3);
     let manifest = fs::read_to_string(session.path("run/manifest.json")).unwrap();
     analyze(&mut session, "manifest.json", &manifest.replace("\"major\": 1", "\"major\": 2"), 3);
     analyze(&mut session, "manifest.json", "{", 3);

@@ -130,7 +130,7 @@ fn wrong_results_are_noticed() {
             return skip("no mpicc that makes a library with a fault");
         }
         let mut command =
-            mpi.collrules("tune --ops scan,exscan --np 3 --sizes 64 --budget 4s --oversubscribe --out", &out);
+            mpi.collrules("tune --ops scan,exscan --np 3 --sizes 64 --budget 8s --oversubscribe --out", &out);
         command.args(["--mpirun-args", &format!("-x LD_PRELOAD={}", shim.display())]);
         Ran::from(command.output().unwrap()).exits(0);
         let samples = fs::read_to_string(out.join("samples.csv")).unwrap();

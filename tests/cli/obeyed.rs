@@ -122,8 +122,8 @@ fn a_call_that_cannot_be_counted_leaves_the_others_counted() {
         // Linear bcast and a barrier with a fan-out of 2, on communicators of any size.
         fs::write(&file, "2\n6\n1\n2\n1\n0 1 2 0\n7\n1\n2\n1\n0 6 0 0\n").unwrap();
         let ran = verify(mpi, &file, &[]).exits(0);
-        ran.says("could not be counted, the first of them barrier on 2 ranks");
-        ran.says("calls with an algorithm of their own send what that algorithm sends");
+        ran.says("could not be counted. The first is barrier on 2 ranks");
+        ran.says("they are what that algorithm sends, and the builtin sends others");
     });
 }
 
@@ -160,7 +160,7 @@ fn what_users_have_set_is_asked_for_as_it_is() {
         let settings = fs::read_to_string(file.with_file_name("mca-params.conf")).unwrap();
         let ran = deployed(mpi, scratch.path(), None, &[], &settings).exits(0);
         ran.says("as it is deployed");
-        ran.says("send what that algorithm sends");
+        ran.says("they are what that algorithm sends");
         deployed(mpi, scratch.path(), Some(&file), &[ON, (FILE, path)], "").exits(0);
 
         deployed(mpi, scratch.path(), None, &[], "").exits(7).complains("no rules file is in force");

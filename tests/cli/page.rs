@@ -94,7 +94,8 @@ fn complaints_and_requests_are_heard() {
     let page = scratch.path().join("page.html");
     let script = "console.error('wrong');fetch('http://collrules.invalid/asked').catch(function(){})";
     fs::write(&page, format!("<!doctype html><script>{script}</script>")).unwrap();
-    let shown = show(&browser, &page, &["--dump-dom"]);
+    // The page is left only when its requests have ended.
+    let shown = show(&browser, &page, &["--virtual-time-budget=1000", "--dump-dom"]);
     assert!(shown.said.contains("CONSOLE") && shown.said.contains("wrong"), "{}", shown.said);
     assert!(shown.requests.iter().any(|url| url.contains("collrules.invalid")), "{:?}", shown.requests);
 }
