@@ -8,6 +8,7 @@ use collrules_record::cell::type_size;
 use collrules_record::units::{Bytes, powers_of_two};
 use collrules_record::{Candidate, Component, Even, Layout};
 use collrules_report::osu::{Look, Table};
+use collrules_rules::registry;
 use collrules_runner::{Backend, RunnerError};
 use collrules_workflow::publish::Published;
 use collrules_workflow::start::{self, Started};
@@ -27,7 +28,11 @@ pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
         // What programs get needs no looking into.
         Candidate::Builtin => (start::launching(&args.system, &interrupt::flag())?, Vec::new(), None),
         _ => {
-            let Started { backend, survey, .. } = start::mpi(&args.system, &interrupt::flag())?;
+            let Started { backend, survey, release, .. } = start::mpi(&args.system, &interrupt::flag())?;
+            if let Candidate::Tuned(choice) = args.candidate {
+                registry::algorithm(release, args.collective, choice.algorithm)
+                    .map_err(|unknown| Failure::usage(unknown.to_string()))?;
+            }
             let there = |component: &Component| survey.components.contains_key(component);
             (backend, Component::RIVALS.into_iter().filter(there).collect(), nodes(args, &survey.hosts)?)
         }

@@ -58,6 +58,12 @@ fn call(args: &Explain) -> Result<Option<Call>, Failure> {
         }
         None => return Ok(None),
     };
+    if !message.0.is_multiple_of(args.type_size) {
+        return Err(Failure::usage(format!(
+            "a message of {message} holds no whole number of elements of {}; give a --size that --type-size divides",
+            Bytes(args.type_size)
+        )));
+    }
     let call = Call::new(collective, ranks, message).with_type_size(args.type_size);
     Ok(Some(Call {
         is_root: !args.not_root,

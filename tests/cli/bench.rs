@@ -48,4 +48,5 @@ fn a_benchmark_that_makes_no_sense_is_refused() {
     refused("bcast -m 8:4", 2, "8B is larger than 4B");
     refused("bcast --rules no-such-file", 3, "cannot open no-such-file");
     refused("sing", 2, "bcast");
+    refused("bcast --candidate tuned:99 --np 2", 2, "has no bcast algorithm 99");
 }

@@ -53,6 +53,7 @@ fn a_call_needs_its_size() {
     for (arguments, code) in [
         ("classic.conf --op bcast --np 4 --in-place", 2),
         ("classic.conf --op bcast --size 4", 2),
+        ("classic.conf --op bcast --np 4 --size 7 --type-size 8", 2),
         ("classic.conf --release 7.0", 2),
         ("nowhere.conf", 3),
     ] {
