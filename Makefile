@@ -1,6 +1,6 @@
 # make tune    sets up, builds, and tunes bcast, scatter and barrier on this machine; further options in ARGS:
 #                make tune ARGS='--np 2,4 --budget 60s --out out'
-# make demo    tunes bcast on eight virtual hosts (root; a simulation otherwise), in three minutes, into demo (OUT=DIR)
+# make demo    tunes bcast on eight virtual hosts (root; a simulation otherwise), in two minutes, into demo (OUT=DIR)
 # make test    sets up, then runs the tests of the workspace, under two releases of Open MPI where both can be had
 # make test-all   the same, then what takes longer: tuning on several hosts (scripts/virtual-cluster; root only), the benches
 # make cluster-test   of these, the tests on several hosts alone
