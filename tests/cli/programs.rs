@@ -33,22 +33,11 @@ fn profile(scratch: &Path, name: &str, entries: &[(u32, Operation, u64, f64)]) -
             communicators.len() - 1
         });
         calls.push(Calls {
-            communicator: place,
-            operation: *operation,
-            mode: Mode::Blocking,
-            bytes: Bytes(*bytes),
-            up_to: None,
             sum: u64::from(*ranks) * bytes,
             rank_calls: u64::from(*ranks),
-            in_place: 0,
-            not_commutative: 0,
-            derived: 0,
-            unequal: 0,
-            ignored_differ: 0,
-            same_root: None,
             time: spread(8, *seconds),
             longest: Seconds(*seconds),
-            sampled: None,
+            ..Calls::none(place, *operation, Mode::Blocking, Bytes(*bytes))
         });
     }
     let profile = Profile {

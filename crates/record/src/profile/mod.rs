@@ -210,6 +210,28 @@ pub struct Activity {
 }
 
 impl Calls {
+    /// An entry in which no call has been counted yet.
+    pub fn none(communicator: usize, operation: Operation, mode: Mode, bytes: Bytes) -> Self {
+        Self {
+            communicator,
+            operation,
+            mode,
+            bytes,
+            up_to: None,
+            sum: 0,
+            rank_calls: 0,
+            in_place: 0,
+            not_commutative: 0,
+            derived: 0,
+            unequal: 0,
+            ignored_differ: 0,
+            same_root: None,
+            time: Spread::default(),
+            longest: Seconds(0.0),
+            sampled: None,
+        }
+    }
+
     /// The mean of the message bytes.
     pub fn mean_bytes(&self) -> Bytes {
         Bytes(self.sum.checked_div(self.rank_calls).unwrap_or(self.bytes.0))

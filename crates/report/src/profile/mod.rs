@@ -76,22 +76,12 @@ mod tests {
 
     pub(crate) fn profile(operations: &[(Operation, Mode, f64)]) -> Profile {
         let calls = operations.iter().map(|(operation, mode, each)| Calls {
-            communicator: 0,
-            operation: *operation,
-            mode: *mode,
-            bytes: Bytes(1024),
-            up_to: None,
             sum: 4 * 10 * 1024,
             rank_calls: 40,
-            in_place: 0,
-            not_commutative: 0,
-            derived: 0,
-            unequal: 0,
-            ignored_differ: 0,
             same_root: Some(true),
             time: spread(4, *each),
             longest: Seconds(*each),
-            sampled: None,
+            ..Calls::none(0, *operation, *mode, Bytes(1024))
         });
         Profile {
             format: FORMAT,

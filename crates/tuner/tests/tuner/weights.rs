@@ -62,22 +62,12 @@ fn calls(bytes: u64, each: f64) -> Calls {
     let mut time = Spread::default();
     (0..4).for_each(|_| time.add(Seconds(each)));
     Calls {
-        communicator: 0,
-        operation: Operation::Scatter,
-        mode: Mode::Blocking,
-        bytes: Bytes(bytes),
-        up_to: None,
         sum: 40 * bytes,
         rank_calls: 40,
-        in_place: 0,
-        not_commutative: 0,
-        derived: 0,
-        unequal: 0,
-        ignored_differ: 0,
         same_root: Some(true),
         time,
         longest: Seconds(each),
-        sampled: None,
+        ..Calls::none(0, Operation::Scatter, Mode::Blocking, Bytes(bytes))
     }
 }
 

@@ -158,7 +158,7 @@ fn calls(records: &BTreeMap<u32, &RankRecord>, places: &BTreeMap<Identity, usize
             let (least, most) = one.bytes;
             let wide = least != most;
             let key = (*place, one.operation, one.mode, wide, if wide { step(least) } else { least });
-            let entry = all.entry(key).or_insert_with(|| empty(*place, one));
+            let entry = all.entry(key).or_insert_with(|| Calls::none(*place, one.operation, one.mode, Bytes(least)));
             add(entry, one);
             *times.entry(key).or_default() += one.time;
         }
@@ -169,27 +169,6 @@ fn calls(records: &BTreeMap<u32, &RankRecord>, places: &BTreeMap<Identity, usize
         }
     }
     all.into_values().collect()
-}
-
-fn empty(communicator: usize, one: &RankCalls) -> Calls {
-    Calls {
-        communicator,
-        operation: one.operation,
-        mode: one.mode,
-        bytes: Bytes(one.bytes.0),
-        up_to: None,
-        sum: 0,
-        rank_calls: 0,
-        in_place: 0,
-        not_commutative: 0,
-        derived: 0,
-        unequal: 0,
-        ignored_differ: 0,
-        same_root: None,
-        time: Spread::default(),
-        longest: Seconds(0.0),
-        sampled: None,
-    }
 }
 
 fn add(entry: &mut Calls, one: &RankCalls) {
