@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use collrules_guidelines as mockup;
 use collrules_record::cell::type_size;
+use collrules_record::options::{self, Grid};
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Candidate, Cell, Nodes, Placement, Survey};
+use collrules_record::{Candidate, Cell, Layout, Nodes, Placement, Survey};
 use collrules_reference::Reference;
 use collrules_rules::emit::{self, Notes};
 use collrules_rules::metric::{Metric, metric};
@@ -21,7 +22,7 @@ use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Collective, Release, RuleTable, registry};
 use collrules_runner::Backend;
-use collrules_runner::grid::{Grid, NOT_SWITCHABLE, known_release};
+use collrules_runner::grid::{NOT_SWITCHABLE, Planner, known_release};
 use collrules_runner::launch::{LaunchCell, LaunchKind, LaunchPlan};
 use collrules_runner::messages::passes_by;
 use collrules_runner::mpi::{Launcher, MpiBackend, Traffic, Wishes};
@@ -87,10 +88,10 @@ impl<'a> Counting<'a> {
                 segments: vec![Bytes(1 << 10), Bytes(8 << 10), Bytes(64 << 10)],
                 fanouts: vec![1, 2, 3, 4],
                 requests: vec![2],
-                oversubscribe: true,
-                ..Grid::default()
+                ..options::read([""; 0]).expect("defaults")
             };
-            let plan = grid.plan(&self.survey, 1, Schedule::default(), 1).unwrap();
+            let planner = Planner { grid: &grid, layout: Layout::Block, oversubscribe: true, survey: &self.survey };
+            let plan = planner.plan(1, Schedule::default(), 1).unwrap();
             for planned in &plan.cells {
                 let shared = planned.shared.iter().map(|shared| (shared.candidate, shared.measured_as));
                 let mut all: Vec<_> = planned.candidates[1..].iter().map(|it| (*it, *it)).chain(shared).collect();

@@ -153,12 +153,13 @@ fn cost_in(timed: &[(Subject, Cost)], subject: Subject) -> Option<Cost> {
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::Cell;
+    use collrules_record::options::{self, Grid};
     use collrules_record::plan::Repetition;
+    use collrules_record::{Cell, Layout};
     use collrules_rules::Release;
 
     use super::*;
-    use crate::grid::Grid;
+    use crate::grid::Planner;
     use crate::schedule::history::History;
     use crate::simulate::{Scenario, Simulation};
     use crate::wire::Event;
@@ -167,10 +168,12 @@ mod tests {
         let grid = Grid {
             collectives: vec![Collective::Barrier, Collective::Bcast, Collective::Scatter],
             ranks: vec![Ranks(2), Ranks(8)],
-            ..Grid::default()
+            ..options::read([""; 0]).expect("defaults")
         };
         let schedule = Schedule { budget: budget.map(Seconds), ..Schedule::default() };
-        grid.plan(&cluster.survey().expect("simulated"), 2, schedule, 3).expect("a grid")
+        let survey = cluster.survey().expect("simulated");
+        let planner = Planner { grid: &grid, layout: Layout::Block, oversubscribe: false, survey: &survey };
+        planner.plan(2, schedule, 3).expect("a grid")
     }
 
     /// The clock of the simulation tells what a campaign takes there.

@@ -1,15 +1,11 @@
 //! From options and a survey to a plan, and how the budget is shared.
 
-use std::collections::BTreeMap;
-
-use collrules_record::CandidateName;
-use collrules_record::options::{self, PAIRS, Timing, Tuning};
+use collrules_record::options::{PAIRS, System, Timing, Tuning};
 use collrules_record::plan::Schedule;
 use collrules_record::units::Seconds;
 use collrules_record::{Plan, Survey};
-use collrules_rules::Collective;
 use collrules_runner::RunnerError;
-use collrules_runner::grid::Grid;
+use collrules_runner::grid::Planner;
 use collrules_runner::validation::{Spending, spending};
 
 use crate::start::oversubscribes;
@@ -87,8 +83,9 @@ pub fn plan(tuning: &Tuning, survey: &Survey, startup: Seconds) -> Result<Plan, 
         keep_slow: tuning.keep_slow,
         ..timed(&tuning.timing)
     };
-    let planned = grid(&tuning.grid, tuning).plan(survey, tuning.launches, schedule, tuning.seed);
-    planned.map_err(|error| error.on(tuning.system.is_simulated()))
+    let System { layout, oversubscribe, .. } = tuning.system;
+    let planner = Planner { grid: &tuning.grid, layout, oversubscribe: oversubscribes(oversubscribe), survey };
+    planner.plan(tuning.launches, schedule, tuning.seed).map_err(|error| error.on(tuning.system.is_simulated()))
 }
 
 /// What starting the jobs of a tuning takes in all.
@@ -109,30 +106,5 @@ pub(crate) fn timed(timing: &Timing) -> Schedule {
         clock_bound: timing.clock_bound,
         separate_clocks: timing.separate_clocks,
         ..Schedule::default()
-    }
-}
-
-fn grid(wanted: &options::Grid, tuning: &Tuning) -> Grid {
-    let mut only: BTreeMap<Collective, Vec<CandidateName>> = BTreeMap::new();
-    for (collective, algorithm) in &wanted.only {
-        only.entry(*collective).or_default().push(algorithm.clone());
-    }
-    Grid {
-        only,
-        collectives: wanted.collectives.clone(),
-        ranks: wanted.ranks.clone(),
-        sizes: wanted.sizes.clone(),
-        segments: wanted.segments.clone(),
-        fanouts: wanted.fanouts.clone(),
-        requests: wanted.requests.clone(),
-        weights: wanted.weights.clone(),
-        memory: wanted.max_memory,
-        launch_per_candidate: wanted.launch_per_candidate,
-        mockups: wanted.mockups.as_deref().cloned(),
-        oversubscribe: oversubscribes(tuning.system.oversubscribe),
-        layout: tuning.system.layout,
-        reference: wanted.reference,
-        patterns: wanted.patterns || wanted.reference,
-        probes: wanted.probes,
     }
 }

@@ -5,16 +5,17 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use collrules_record::manifest::{self, Manifest};
+use collrules_record::options::{self, Grid};
 use collrules_record::pattern::Shape;
 use collrules_record::plan::Schedule;
 use collrules_record::rundir::RunDir;
 use collrules_record::sample::{Ended, Row};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Candidate, Pattern, Subject, Survey};
+use collrules_record::{Candidate, Layout, Pattern, Subject, Survey};
 use collrules_rules::{Choice, Collective, Release};
 
 use super::*;
-use crate::grid::Grid;
+use crate::grid::Planner;
 use crate::launch::LaunchPlan;
 use crate::simulate::{BYTE_TIME, LATENCY, Scenario, Simulation};
 use crate::wire::{Call, CallEnd};
@@ -134,10 +135,11 @@ fn begin_with(scratch: &Path, backend: &mut Faulty, patterns: bool) -> (RunDir, 
         segments: Vec::new(),
         fanouts: Vec::new(),
         patterns,
-        ..Grid::default()
+        ..options::read([""; 0]).expect("defaults")
     };
     let schedule = Schedule { min_rounds: 12, max_rounds: 30, ..Schedule::default() };
-    let plan = grid.plan(&survey, 2, schedule, 5).expect("plans");
+    let planner = Planner { grid: &grid, layout: Layout::Block, oversubscribe: false, survey: &survey };
+    let plan = planner.plan(2, schedule, 5).expect("plans");
     let manifest = Manifest {
         format: manifest::FORMAT,
         collrules: String::new(),

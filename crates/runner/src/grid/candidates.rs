@@ -4,19 +4,19 @@ use collrules_record::Cell;
 use collrules_rules::registry::Algorithm;
 use collrules_rules::{Choice, Collective};
 
-use super::Grid;
+use super::Planner;
 
 /// The largest fan-out of a chain; Open MPI takes larger ones for this (`ompi_coll_base_topo_build_chain`).
 const MAX_FANOUT: u32 = 32;
 
-impl Grid {
+impl Planner<'_> {
     /// Every complete choice of an algorithm in a cell: all values of what it uses, 0 for what it does not use.
     ///
     /// Bounds on requests are tried where they bind and a rules file can carry them (`with_requests`).
     pub(super) fn choices(&self, cell: Cell, algorithm: &Algorithm, with_requests: bool) -> Vec<Choice> {
         let mut segments = vec![0];
         if algorithm.uses.segsize {
-            segments.extend(self.segments.iter().map(|segment| segment.0));
+            segments.extend(self.grid.segments.iter().map(|segment| segment.0));
         }
         segments.sort_unstable();
         segments.dedup();
@@ -26,7 +26,7 @@ impl Grid {
                 let choice = Choice::plain(algorithm.id).with_faninout(faninout).with_segsize(segsize);
                 choices.push(choice);
                 if with_requests && algorithm.uses.max_requests {
-                    let bounds = self.requests.iter().filter(|bound| binds(cell, segsize, **bound));
+                    let bounds = self.grid.requests.iter().filter(|bound| binds(cell, segsize, **bound));
                     choices.extend(bounds.map(|bound| Choice { max_requests: *bound, ..choice }));
                 }
             }
@@ -43,7 +43,7 @@ impl Grid {
         let ranks = cell.ranks.0;
         let (least, most) = if algorithm.radix { (2, ranks.max(2)) } else { (1, MAX_FANOUT.min(ranks - 1)) };
         // What Open MPI would clamp is measured, and written, as what it is clamped to.
-        let mut fanouts: Vec<u32> = self.fanouts.iter().map(|fanout| (*fanout).clamp(least, most)).collect();
+        let mut fanouts: Vec<u32> = self.grid.fanouts.iter().map(|fanout| (*fanout).clamp(least, most)).collect();
         if algorithm.radix && fanouts.is_empty() {
             fanouts.push(least);
         }

@@ -14,14 +14,14 @@ mod patterns;
 mod probes;
 mod sizes;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use collrules_guidelines::{Selected, Wishes, select};
 use collrules_record::CandidateName;
-use collrules_record::options::Mockups;
+use collrules_record::options::Grid;
 use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
 use collrules_record::profile::weight::{COVERED, Weight};
-use collrules_record::units::{Bytes, Ranks, powers_of_two};
+use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Survey};
 use collrules_reference::Reference;
 use collrules_rules::registry;
@@ -41,42 +41,17 @@ pub const NOT_SWITCHABLE: [Collective; 1] = [Collective::Allgatherv];
 /// could hardly be significant beside all other comparisons.
 pub const SERIES: u32 = 8;
 
-/// What the user wants measured.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Grid {
-    /// The collectives.
-    pub collectives: Vec<Collective>,
-    /// Communicator sizes; where none are given, the powers of two up to the slots at hand, and the slots themselves.
-    pub ranks: Vec<Ranks>,
-    /// Message sizes of collectives that have them.
-    pub sizes: Vec<Bytes>,
-    /// Segment sizes beside unsegmented, for algorithms that segment messages larger than that.
-    pub segments: Vec<Bytes>,
-    /// Fan-outs, for algorithms that use one.
-    pub fanouts: Vec<u32>,
-    /// Bounds on requests beside none, for algorithms that use one and where the release reads them from a file.
-    pub requests: Vec<u32>,
-    /// The only algorithms to try, by collective, without variations of their parameters: by a name or an id, as Open MPI
-    /// runs them when they are forced, or as complete candidates. Collectives that are not here keep all.
-    pub only: BTreeMap<Collective, Vec<CandidateName>>,
-    /// What the buffers of a rank may take; cells that need more are left out.
-    pub memory: Bytes,
-    /// A launch for each candidate of every collective, not only of those that need it.
-    pub launch_per_candidate: bool,
-    /// What programs spend in which cells. Where there is any, these are the grid, until [`COVERED`] of the time is.
-    pub weights: Vec<Weight>,
-    /// Mock-ups to time beside the builtin.
-    pub mockups: Option<Mockups>,
-    /// More ranks than slots are meant.
-    pub oversubscribe: bool,
+/// What is planned from: what the user wants measured, and on what.
+#[derive(Clone, Copy, Debug)]
+pub struct Planner<'a> {
+    /// Which cells, and which candidates in them.
+    pub grid: &'a Grid,
     /// How communicators take their ranks from those of the job.
     pub layout: Layout,
-    /// The reference algorithms as well, where there are some and none are named.
-    pub reference: bool,
-    /// What messages and operations take, by patterns.
-    pub patterns: bool,
-    /// The probes of a communication model, with at most so many partners of each rank.
-    pub probes: Option<u32>,
+    /// More ranks than slots are meant.
+    pub oversubscribe: bool,
+    /// What there is.
+    pub survey: &'a Survey,
 }
 
 /// The release of the surveyed library, if its version and every algorithm table that it lists are known.
@@ -114,37 +89,13 @@ pub fn named_candidates(
     Ok(candidates)
 }
 
-impl Default for Grid {
-    /// No collective yet, message sizes up to 1 MiB, and what `collrules tune` tries when nobody says otherwise.
-    fn default() -> Self {
-        Self {
-            collectives: Vec::new(),
-            ranks: Vec::new(),
-            sizes: powers_of_two(Bytes(1), Bytes(1 << 20)),
-            segments: vec![Bytes(8 << 10), Bytes(64 << 10)],
-            fanouts: vec![2, 4],
-            requests: vec![2],
-            only: BTreeMap::new(),
-            memory: Bytes(512 << 20),
-            launch_per_candidate: false,
-            weights: Vec::new(),
-            mockups: None,
-            oversubscribe: false,
-            layout: Layout::Block,
-            reference: false,
-            patterns: false,
-            probes: None,
-        }
-    }
-}
-
-impl Grid {
+impl Planner<'_> {
     /// The plan: every cell of the grid with the builtin and every candidate that the running library offers for it.
-    pub fn plan(&self, survey: &Survey, launches: u32, schedule: Schedule, seed: u64) -> Result<Plan, RunnerError> {
-        if self.weights.is_empty() {
-            return self.plan_cells(survey, launches, schedule, seed, None);
+    pub fn plan(&self, launches: u32, schedule: Schedule, seed: u64) -> Result<Plan, RunnerError> {
+        if self.grid.weights.is_empty() {
+            return self.plan_cells(launches, schedule, seed, None);
         }
-        let (cells, skipped) = self.of_programs(survey);
+        let (cells, skipped) = self.of_programs();
         if cells.is_empty() {
             let why = skipped.first().map_or("the programs call nothing that rules act on".to_owned(), |skipped| {
                 format!("{}: {}", skipped.cell, skipped.why)
@@ -154,34 +105,34 @@ impl Grid {
         fn all<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
             values.collect::<BTreeSet<T>>().into_iter().collect()
         }
-        let narrowed = Self {
+        let narrowed = Grid {
             collectives: all(cells.iter().map(|cell| cell.collective)),
             ranks: all(cells.iter().map(|cell| cell.ranks)),
             sizes: all(cells.iter().map(|cell| cell.bytes)),
-            ..self.clone()
+            ..self.grid.clone()
         };
-        let mut plan = narrowed.plan_cells(survey, launches, schedule, seed, Some(&cells))?;
+        let mut plan = Planner { grid: &narrowed, ..*self }.plan_cells(launches, schedule, seed, Some(&cells))?;
         plan.skipped.extend(skipped);
         Ok(plan)
     }
 
     /// The cells that programs spend their time in, the most time first, until enough of it is covered; and those that
     /// cannot be measured here, with the share of the time that they are.
-    fn of_programs(&self, survey: &Survey) -> (BTreeSet<Cell>, Vec<Skipped>) {
-        let most = self.layout.most(&survey.hosts);
-        let all: f64 = self.weights.iter().map(|weight| weight.time.0).sum();
+    fn of_programs(&self) -> (BTreeSet<Cell>, Vec<Skipped>) {
+        let most = self.layout.most(&self.survey.hosts);
+        let all: f64 = self.grid.weights.iter().map(|weight| weight.time.0).sum();
         let mut skipped = Vec::new();
         let mut fitting: Vec<&Weight> = Vec::new();
-        for weight in &self.weights {
+        for weight in &self.grid.weights {
             let share = format!("{:.1} % of the programs' time in collectives", 100.0 * weight.time.0 / all);
-            let here = self.layout.nodes(&survey.hosts, weight.cell.ranks);
+            let here = self.layout.nodes(&self.survey.hosts, weight.cell.ranks);
             let why = if weight.cell.ranks > most {
                 format!("there are {most} slots; {share}")
             } else if !weight.nodes.0.is_empty() && weight.nodes != here {
                 let other = Layout::ALL.into_iter().find(|layout| {
                     *layout != self.layout
-                        && weight.cell.ranks <= layout.most(&survey.hosts)
-                        && layout.nodes(&survey.hosts, weight.cell.ranks) == weight.nodes
+                        && weight.cell.ranks <= layout.most(&self.survey.hosts)
+                        && layout.nodes(&self.survey.hosts, weight.cell.ranks) == weight.nodes
                 });
                 let remedy = other.map_or(String::new(), |layout| format!("; --layout {layout} measures that"));
                 format!("the programs call it on {}, and here it would be {here}; {share}{remedy}", weight.nodes)
@@ -205,16 +156,15 @@ impl Grid {
     /// The plan of these cells, or of all.
     fn plan_cells(
         &self,
-        survey: &Survey,
         launches: u32,
         schedule: Schedule,
         seed: u64,
         only_these: Option<&BTreeSet<Cell>>,
     ) -> Result<Plan, RunnerError> {
-        let release = known_release(survey)?;
-        let with_requests = Behaviour::of(survey.version)?.reads_header;
-        let most = self.layout.most(&survey.hosts);
-        let fits = most.0 >= 2 && self.ranks.iter().all(|ranks| *ranks <= most);
+        let release = known_release(self.survey)?;
+        let with_requests = Behaviour::of(self.survey.version)?.reads_header;
+        let most = self.layout.most(&self.survey.hosts);
+        let fits = most.0 >= 2 && self.grid.ranks.iter().all(|ranks| *ranks <= most);
         if self.layout == Layout::OnePerNode && !fits {
             return Err(RunnerError::EmptyGrid(format!(
                 "a communicator with one rank per node has at most {most} here, the number of hosts; lower --np, give \
@@ -222,11 +172,11 @@ impl Grid {
             )));
         }
         let oversubscribe = self.oversubscribe && self.layout != Layout::OnePerNode;
-        let ranks = communicator_sizes(&self.ranks, most, oversubscribe)?;
+        let ranks = communicator_sizes(&self.grid.ranks, most, oversubscribe)?;
         let mut cells = Vec::new();
         let mut skipped = Vec::new();
-        for collective in &self.collectives {
-            let listed = survey.algorithms.get(collective).map_or(&[][..], Vec::as_slice);
+        for collective in &self.grid.collectives {
+            let listed = self.survey.algorithms.get(collective).map_or(&[][..], Vec::as_slice);
             let algorithms: Vec<&registry::Algorithm> = registry::algorithms(release, *collective)
                 .filter(|algorithm| listed.iter().any(|(id, _)| *id == algorithm.id))
                 .collect();
@@ -235,7 +185,7 @@ impl Grid {
             }
             let only = self.only(release, *collective)?;
             let no_size = [Bytes(0)];
-            let sizes = if collective.has_sizes() { self.sizes.as_slice() } else { &no_size };
+            let sizes = if collective.has_sizes() { self.grid.sizes.as_slice() } else { &no_size };
             for ranks in &ranks {
                 for bytes in sizes {
                     let cell = Cell { collective: *collective, ranks: *ranks, bytes: *bytes };
@@ -243,16 +193,9 @@ impl Grid {
                         continue;
                     }
                     let with_reference = self.references(cell, only.as_deref()).next().is_some();
-                    match sizes::obstacle_with(cell, with_reference, self.memory) {
+                    match sizes::obstacle_with(cell, with_reference, self.grid.max_memory) {
                         Some(why) => skipped.push(Skipped { cell, why }),
-                        None => cells.push(self.cell_plan(
-                            release,
-                            cell,
-                            &algorithms,
-                            only.as_deref(),
-                            with_requests,
-                            survey,
-                        )),
+                        None => cells.push(self.cell_plan(release, cell, &algorithms, only.as_deref(), with_requests)),
                     }
                 }
             }
@@ -264,7 +207,7 @@ impl Grid {
                 )));
             }
         }
-        if self.mockups.is_some() {
+        if self.grid.mockups.is_some() {
             // What has nothing to be compared with shows nothing.
             let (compared, alone): (Vec<_>, Vec<_>) = cells
                 .into_iter()
@@ -278,13 +221,14 @@ impl Grid {
             return Err(RunnerError::EmptyGrid(why));
         }
         let largest = ranks.last().copied().unwrap_or_default();
-        let nodes = ranks.iter().map(|ranks| (*ranks, self.layout.nodes(&survey.hosts, *ranks))).collect();
+        let nodes = ranks.iter().map(|ranks| (*ranks, self.layout.nodes(&self.survey.hosts, *ranks))).collect();
         let placement = Placement { layout: self.layout, nodes, serving: Vec::new() };
-        let separate = self.separate(&cells, survey, launches);
-        let mut patterns = self.patterns(survey, &ranks);
+        let separate = self.separate(&cells, launches);
+        let mut patterns = self.patterns(&ranks);
         patterns.extend(
-            self.probes
-                .map(|partners| probes::plans(largest.0, &self.sizes, self.memory, partners))
+            self.grid
+                .probes
+                .map(|partners| probes::plans(largest.0, &self.grid.sizes, self.grid.max_memory, partners))
                 .unwrap_or_default(),
         );
         let deployment = None;
@@ -293,15 +237,19 @@ impl Grid {
 
     /// The candidates that a collective is restricted to, if it is.
     fn only(&self, release: Release, collective: Collective) -> Result<Option<Vec<Candidate>>, RunnerError> {
-        let Some(named) = self.only.get(&collective) else { return Ok(None) };
-        let candidates = named_candidates(release, collective, named).map_err(RunnerError::EmptyGrid)?;
-        Ok(Some(candidates))
+        let named = self.grid.only.iter().filter(|(of, _)| *of == collective).map(|(_, name)| name.clone());
+        let named: Vec<CandidateName> = named.collect();
+        if named.is_empty() {
+            return Ok(None);
+        }
+        named_candidates(release, collective, &named).map(Some).map_err(RunnerError::EmptyGrid)
     }
 
     /// The reference algorithms that are wanted in a cell.
     fn references(&self, cell: Cell, only: Option<&[Candidate]>) -> impl Iterator<Item = Reference> {
-        let named =
-            |reference: Reference| only.map_or(self.reference, |only| only.contains(&Candidate::Reference(reference)));
+        let named = |reference: Reference| {
+            only.map_or(self.grid.reference, |only| only.contains(&Candidate::Reference(reference)))
+        };
         let wanted = Reference::ALL.map(|reference| named(reference).then_some(reference));
         wanted.into_iter().flatten().filter(move |reference| reference.primitives(cell.collective).is_some())
     }
@@ -313,7 +261,6 @@ impl Grid {
         algorithms: &[&registry::Algorithm],
         only: Option<&[Candidate]>,
         with_requests: bool,
-        survey: &Survey,
     ) -> CellPlan {
         let admitted = algorithms.iter().filter(|algorithm| algorithm.ranks.admits(cell.ranks));
         let choices: Vec<Choice> = match only {
@@ -328,44 +275,44 @@ impl Grid {
             }
         };
         // An algorithm of its own needs a launch of its own where it cannot be switched: no round would have both.
-        let switchable = !survey.not_switchable.contains(&cell.collective);
-        let remedies = self.mockups.as_ref().is_none_or(|mockups| mockups.remedies && switchable);
+        let switchable = !self.survey.not_switchable.contains(&cell.collective);
+        let remedies = self.grid.mockups.as_ref().is_none_or(|mockups| mockups.remedies && switchable);
         let (tuned, mut shared) =
             if remedies { equivalent::share(release, cell, &choices) } else { (Vec::new(), Vec::new()) };
         let references: Vec<Reference> = self.references(cell, only).collect();
         let (references, same) = equivalent::share_references(cell, &references);
         shared.extend(same);
-        let Selected { mockups, left_out } = self.mockups_of(cell, &survey.hosts);
+        let Selected { mockups, left_out } = self.mockups_of(cell);
         let mockups = mockups.into_iter().map(Candidate::Mockup);
         let candidates = std::iter::once(Candidate::Builtin).chain(tuned).chain(references).chain(mockups).collect();
         CellPlan { cell, candidates, shared, left_out }
     }
 
     /// The mock-ups that a cell gets, and those that it cannot have.
-    fn mockups_of(&self, cell: Cell, hosts: &[String]) -> Selected {
-        let Some(mockups) = &self.mockups else { return Selected::default() };
-        let mut sizes = self.sizes.clone();
+    fn mockups_of(&self, cell: Cell) -> Selected {
+        let Some(mockups) = &self.grid.mockups else { return Selected::default() };
+        let mut sizes = self.grid.sizes.clone();
         sizes.sort_unstable();
         let wishes = Wishes {
             only: &mockups.only,
             pieces: &mockups.pieces,
             sizes: &sizes,
             memory: mockups.max_extra_memory,
-            even: self.layout.even(hosts, cell.ranks),
+            even: self.layout.even(&self.survey.hosts, cell.ranks),
         };
         select(cell, &wishes)
     }
 
-    fn separate(&self, cells: &[CellPlan], survey: &Survey, launches: u32) -> Separate {
-        if self.mockups.is_some() {
+    fn separate(&self, cells: &[CellPlan], launches: u32) -> Separate {
+        if self.grid.mockups.is_some() {
             return Separate::default();
         }
         let all: BTreeSet<Collective> = cells.iter().map(|planned| planned.cell.collective).collect();
-        if self.launch_per_candidate {
+        if self.grid.launch_per_candidate {
             return Separate { collectives: all, series: launches };
         }
         let collectives: BTreeSet<Collective> =
-            all.into_iter().filter(|collective| survey.not_switchable.contains(collective)).collect();
+            all.into_iter().filter(|collective| self.survey.not_switchable.contains(collective)).collect();
         let series = if collectives.is_empty() { 0 } else { launches.max(SERIES) };
         Separate { collectives, series }
     }

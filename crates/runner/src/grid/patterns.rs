@@ -3,27 +3,29 @@
 use collrules_record::pattern::Shape;
 use collrules_record::plan::PatternPlan;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Cast, Pattern, Survey};
+use collrules_record::{Cast, Pattern};
 
-use super::Grid;
+use super::Planner;
 
-impl Grid {
+impl Planner<'_> {
     /// Messages between the first rank and another one of its host, and between it and one of another host, as far as there
     /// are such; rotations of each communicator size; the operation on all ranks at once, as reductions apply it. Those whose
     /// buffers exceed the memory are left out, as the cells of that size are.
-    pub(super) fn patterns(&self, survey: &Survey, ranks: &[Ranks]) -> Vec<PatternPlan> {
-        let Some(largest) = ranks.last().copied().filter(|_| self.patterns) else { return Vec::new() };
-        let mut sizes = self.sizes.clone();
+    pub(super) fn patterns(&self, ranks: &[Ranks]) -> Vec<PatternPlan> {
+        let Some(largest) = ranks.last().copied().filter(|_| self.grid.patterns || self.grid.reference) else {
+            return Vec::new();
+        };
+        let mut sizes = self.grid.sizes.clone();
         sizes.sort_unstable();
         sizes.dedup();
         let mut plans = Vec::new();
         let mut add = |shape: Shape, ranks: Ranks, bytes: Bytes, casts: Vec<Cast>| {
             let pattern = Pattern { shape, ranks, bytes };
-            if self.memory >= memory(pattern) && !casts.is_empty() {
+            if self.grid.max_memory >= memory(pattern) && !casts.is_empty() {
                 plans.push(PatternPlan { pattern, casts });
             }
         };
-        let pairs = self.pairs(survey, largest);
+        let pairs = self.pairs(largest);
         let empty = Some(Bytes(0)).filter(|empty| !sizes.contains(empty));
         for bytes in empty.into_iter().chain(sizes.iter().copied()) {
             add(Shape::PingPong, Ranks(2), bytes, pairs.clone());
@@ -40,9 +42,10 @@ impl Grid {
     }
 
     /// The first rank with the first other one of its host, and with the first one of another host.
-    fn pairs(&self, survey: &Survey, ranks: Ranks) -> Vec<Cast> {
-        let order = self.layout.order(&survey.hosts);
-        let hosts: Vec<&String> = order.into_iter().take(ranks.0 as usize).map(|rank| &survey.hosts[rank]).collect();
+    fn pairs(&self, ranks: Ranks) -> Vec<Cast> {
+        let order = self.layout.order(&self.survey.hosts);
+        let hosts: Vec<&String> =
+            order.into_iter().take(ranks.0 as usize).map(|rank| &self.survey.hosts[rank]).collect();
         let other = |inside: bool| (1..hosts.len()).find(|rank| (hosts[*rank] == hosts[0]) == inside);
         let pair = |rank: usize| Cast::new(vec![0, u32::try_from(rank).ok()?]);
         [true, false].into_iter().filter_map(other).filter_map(pair).collect()

@@ -1,7 +1,8 @@
 //! Grids of simulated clusters, whose survey lists every algorithm of a release.
 
-use collrules_record::Pattern;
 use collrules_record::plan::PatternPlan;
+use collrules_record::units::Ranks;
+use collrules_record::{Pattern, options};
 
 use super::*;
 use crate::Backend;
@@ -11,21 +12,12 @@ fn grid(collectives: &[Collective]) -> Grid {
     Grid {
         collectives: collectives.to_vec(),
         ranks: vec![Ranks(2), Ranks(3), Ranks(4)],
-        sizes: powers_of_two(Bytes(1), Bytes(1 << 20)),
-        segments: vec![Bytes(8 << 10), Bytes(64 << 10)],
-        fanouts: vec![2, 4],
-        requests: vec![2],
-        only: BTreeMap::new(),
-        weights: Vec::new(),
-        memory: DEFAULT_MEMORY,
-        launch_per_candidate: false,
-        mockups: None,
-        oversubscribe: true,
-        layout: Layout::Block,
-        reference: false,
-        patterns: false,
-        probes: None,
+        ..options::read([""; 0]).expect("defaults")
     }
+}
+
+fn of_bcast(name: &str) -> (Collective, CandidateName) {
+    (Collective::Bcast, CandidateName::read(name))
 }
 
 fn survey(release: Release) -> Survey {
@@ -33,16 +25,20 @@ fn survey(release: Release) -> Survey {
 }
 
 fn plan(grid: &Grid, release: Release) -> Plan {
-    grid.plan(&survey(release), 3, Schedule::default(), 1).expect("a plan")
+    planned(grid, Layout::Block, &survey(release)).expect("a plan")
+}
+
+fn planned(grid: &Grid, layout: Layout, survey: &Survey) -> Result<Plan, RunnerError> {
+    Planner { grid, layout, oversubscribe: true, survey }.plan(3, Schedule::default(), 1)
 }
 
 /// A named algorithm runs as Open MPI runs it when it is forced: a chain with its fan-out of 4. On 2 ranks all send the
 /// same message, and scatter keeps everything.
 #[test]
 fn algorithms_can_be_chosen() {
-    let only = ["basic_linear", "chain", "6"].map(CandidateName::read).to_vec();
+    let only = ["basic_linear", "chain", "6"].map(of_bcast).to_vec();
     let both = [Collective::Bcast, Collective::Scatter];
-    let restricted = Grid { only: BTreeMap::from([(Collective::Bcast, only)]), ..grid(&both) };
+    let restricted = Grid { only, ..grid(&both) };
     let restricted = plan(&restricted, Release::V4_1);
     let chosen = [Choice::plain(1), Choice::plain(2).with_faninout(4), Choice::plain(6)];
     for planned in &restricted.cells {
@@ -55,9 +51,8 @@ fn algorithms_can_be_chosen() {
         }
         assert_eq!(planned.candidates[0], Candidate::Builtin);
     }
-    let unknown =
-        Grid { only: BTreeMap::from([(Collective::Bcast, vec![CandidateName::read("tree")])]), ..grid(&both) };
-    let error = unknown.plan(&survey(Release::V4_1), 3, Schedule::default(), 1).expect_err("no such algorithm");
+    let unknown = Grid { only: vec![of_bcast("tree")], ..grid(&both) };
+    let error = planned(&unknown, Layout::Block, &survey(Release::V4_1)).expect_err("no such algorithm");
     assert!(error.to_string().contains("has no bcast algorithm `tree`"), "{error}");
 }
 
@@ -142,7 +137,7 @@ fn what_is_left_out_is_named() {
     let sizes: BTreeSet<u64> = plan.skipped.iter().map(|skipped| skipped.cell.bytes.0).collect();
     assert_eq!(sizes, BTreeSet::from([1, 2]));
     let nothing = Grid { sizes: vec![Bytes(2)], ..grid(&[Collective::Allreduce]) };
-    let error = nothing.plan(&survey(Release::V5_0), 1, Schedule::default(), 1).expect_err("nothing is left");
+    let error = planned(&nothing, Layout::Block, &survey(Release::V5_0)).expect_err("nothing is left");
     assert!(error.to_string().contains("no multiple of the 4 B of MPI_INT"), "{error}");
 }
 
@@ -166,8 +161,7 @@ fn reference_algorithms_are_measured_on_request() {
         };
         assert_eq!(chan(&planned), expected, "{}", planned.cell);
     }
-    let only = BTreeMap::from([(Collective::Bcast, vec![CandidateName::read("chan:long")])]);
-    let named = plan(&Grid { only, ..grid(&both[..1]) }, Release::V5_0);
+    let named = plan(&Grid { only: vec![of_bcast("chan:long")], ..grid(&both[..1]) }, Release::V5_0);
     let candidates: BTreeSet<String> =
         named.cells.iter().flat_map(|planned| planned.candidates.iter().map(ToString::to_string)).collect();
     assert_eq!(candidates, BTreeSet::from(["builtin", "chan:long"].map(str::to_owned)));
@@ -182,9 +176,9 @@ fn patterns_are_planned_inside_a_host_and_between_hosts() {
         ..grid(&[Collective::Bcast])
     };
     let hosts = ["a", "a", "b", "b"].map(str::to_owned).to_vec();
-    let of = |grid: &Grid| {
+    let of = |grid: &Grid, layout: Layout| {
         let survey = Survey { hosts: hosts.clone(), ..survey(Release::V5_0) };
-        let plan = grid.plan(&survey, 3, Schedule::default(), 1).expect("a plan");
+        let plan = planned(grid, layout, &survey).expect("a plan");
         let told = |planned: &PatternPlan| {
             let Pattern { shape, ranks, bytes } = planned.pattern;
             let casts: Vec<String> = planned.casts.iter().map(ToString::to_string).collect();
@@ -193,7 +187,7 @@ fn patterns_are_planned_inside_a_host_and_between_hosts() {
         plan.patterns.iter().map(told).collect::<Vec<_>>()
     };
     assert_eq!(
-        of(&both),
+        of(&both, Layout::Block),
         [
             "pingpong 2 0 0+1,0+2",
             "pingpong 2 2 0+1,0+2",
@@ -205,9 +199,8 @@ fn patterns_are_planned_inside_a_host_and_between_hosts() {
             "reduce-local 4 64 0-3",
         ]
     );
-    let one_per_node = Grid { layout: Layout::OnePerNode, ranks: vec![Ranks(2)], ..both.clone() };
-    assert!(of(&one_per_node).contains(&"pingpong 2 64 0+1".to_owned()));
-    let spread = Grid { layout: Layout::Spread, ..both.clone() };
-    assert!(of(&spread).contains(&"pingpong 2 64 0+2,0+1".to_owned()));
-    assert_eq!(of(&Grid { patterns: false, ..both }), [""; 0]);
+    let two = Grid { ranks: vec![Ranks(2)], ..both.clone() };
+    assert!(of(&two, Layout::OnePerNode).contains(&"pingpong 2 64 0+1".to_owned()));
+    assert!(of(&both, Layout::Spread).contains(&"pingpong 2 64 0+2,0+1".to_owned()));
+    assert_eq!(of(&Grid { patterns: false, ..both }, Layout::Block), [""; 0]);
 }
