@@ -29,6 +29,7 @@ fn arguments_that_make_no_sense_are_refused() {
         ("tune --simulate --simulated-slots 4294967295", 2),
         ("tune --mpirun-args 'a", 2),
         ("analyze nowhere.csv", 3),
+        ("validate - --simulate", 3),
         ("analyze /dev/null", 2),
         ("tune --simulate --simulated-slots 4 --np 2,8", 4),
     ] {

@@ -76,7 +76,7 @@ fn obstacle(cell: Cell, mockup: Mockup, wishes: &Wishes<'_>) -> Option<String> {
     let even = wishes.even.as_ref();
     if let (true, Err(why)) = (mockup.needs_nodes(), even) {
         return Some(format!(
-            "{why}; it takes two nodes or more with equally many ranks, at least two, one behind the other"
+            "{why}; it takes two nodes or more, each with the same number of consecutive ranks, at least two"
         ));
     }
     let even = even.ok().copied();

@@ -101,7 +101,7 @@ impl fmt::Display for Lost {
                 write!(f, "the bound of {requests} requests of this {collective} rule is left out; {matters}")
             }
             Self::Disabled { collective } => {
-                write!(f, "this {collective} rule names no algorithm that exists, is dropped by Open MPI, and left out")
+                write!(f, "Open MPI drops this {collective} rule, since its algorithm does not exist; it is left out")
             }
             Self::NoAlgorithm { collective, algorithm } => {
                 write!(

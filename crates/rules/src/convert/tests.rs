@@ -77,7 +77,7 @@ fn losses_name_their_lines() {
     let expected = [
         (3, "the bcast rules for single-node communicators are left out"),
         (4, "the member `note`, which Open MPI does not read, is left out"),
-        (5, "this bcast rule names no algorithm that exists, is dropped by Open MPI, and left out"),
+        (5, "Open MPI drops this bcast rule, since its algorithm does not exist; it is left out"),
         (7, "this bcast rule serves no call and is left out"),
         (8, "these bcast rules for a communicator size serve no call and are left out"),
         (9, "the bound of 4 requests of this reduce rule is left out; its calls change"),

@@ -51,7 +51,7 @@ pub enum JsonFault {
     #[error("`collectives` must be an object")]
     CollectivesNotObject,
     /// A name that is no collective.
-    #[error("`{name}` is no collective; names are in lower case with underscores, as in reduce_scatter_block")]
+    #[error("`{name}` is not a collective; names are in lower case with underscores, as in reduce_scatter_block")]
     UnknownCollective {
         /// The name.
         name: String,
@@ -98,7 +98,7 @@ pub enum CrashCause {
     #[error("{0}; what it reads beyond that overwrites memory")]
     Overwrites(ClassicFault),
     /// A fault behind a communicator rule that was read to its end: the error path frees that one again.
-    #[error("{0}; behind a communicator rule that was read before, this is not only ignored")]
+    #[error("{0}; after a valid communicator rule Open MPI does not ignore this, it crashes")]
     AfterGoodRule(JsonFault),
     /// An algorithm for a collective that has none: their table is missing and used nonetheless.
     #[error("`{name}` has no tuned algorithms, and so no rule for it may have the member `alg`, whatever its value")]

@@ -67,7 +67,7 @@ pub enum ClassicFault {
         count: u64,
     },
     /// An id beyond the last collective.
-    #[error("line {line}: {id} is no collective; the last id is {}", Collective::ID_COUNT - 1)]
+    #[error("line {line}: {id} is not a collective; the last id is {}", Collective::ID_COUNT - 1)]
     NoSuchCollective {
         /// The line of the id.
         line: usize,

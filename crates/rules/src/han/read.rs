@@ -97,10 +97,10 @@ pub enum Fault {
         value: i64,
     },
     /// A name or number that is no collective.
-    #[error("`{0}` is no collective")]
+    #[error("`{0}` is not a collective")]
     NoCollective(String),
     /// A name or number that is no level.
-    #[error("`{0}` is no topology level")]
+    #[error("`{0}` is not a topology level")]
     NoLevel(String),
     /// A configuration size below 1, or a first one above.
     #[error("the configuration size {0} is not allowed here: the first one must be 1, and no other may be smaller")]
@@ -109,7 +109,7 @@ pub enum Fault {
     #[error("the first message size of a configuration must be 0, not {0}")]
     FirstSize(u64),
     /// A name that is no component.
-    #[error("`{0}` is no component")]
+    #[error("`{0}` is not a component")]
     NoComponent(String),
     /// An algorithm that HAN does not have.
     #[error("HAN has no algorithm `{name}` for {collective}")]

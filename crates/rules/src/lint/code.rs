@@ -81,25 +81,25 @@ codes! {
     Rejected 1 Error "rejected as a whole",
         "One fault drops the rules of all collectives. Open MPI says nothing about it: jobs run as if there were no \
          file.",
-        "Mend this place; the other problems shown may be the reason for it.";
+        "Correct this place; the other problems shown may be the reason for it.";
     Crashes 2 Error "crashes MPI_Init",
         "The error path of the JSON reader frees memory twice, or uses a table that is not there: every program \
          ends with a segmentation fault in MPI_Init.",
-        "Mend this place before any job uses the file.";
+        "Correct this place before any job uses the file.";
     Misread 3 Error "accepted, but not as written",
         "Open MPI takes whatever numbers it finds, one after the other, and does not look at lines. It reads other \
          rules than the file shows, without a message.",
-        "Mend the places that are marked.";
+        "Correct the marked places.";
     HeaderUnread 4 Error "version line not read",
-        "To versions before 4.1.8 and 5.0.7 the `-2` of the line is a negative number, which rejects the file as a \
-         whole, without a message.",
+        "To versions before 4.1.8 and 5.0.7 the `-2` of the line is a negative number, which rejects \
+         the whole file, without a message.",
         "Write version 1, without the line and the fifth column, for these versions; or check the versions that \
          matter with --release.";
     JsonUnread 5 Error "JSON not read",
         "Versions before 6.0 know classic files only and look for numbers in this text.",
         "Write a classic file for these versions; or check the versions that matter with --release.";
 
-    CrashesVerbose 6 Warning "crashes 6.0 when it is asked what it read",
+    CrashesVerbose 6 Warning "crashes 6.0 when its verbosity is raised",
         "coll/tuned of 6.0 has no algorithms for this collective. It ignores the rules, but from coll_tuned_verbose 2 \
          on it prints what it read and looks their names up in a table that is not there: every program ends with a \
          segmentation fault in MPI_Init.",
@@ -127,8 +127,8 @@ codes! {
          larger numbers, and cuts others to the largest long.",
         "Write a smaller number.";
     LateHeader 107 Error "version line not at the very beginning",
-        "`rule-file-version-` counts only as the first bytes of the file. Behind a comment, a blank, or a byte \
-         order mark its `-2` is a negative number, which rejects the file.",
+        "`rule-file-version-` counts only as the first bytes of the file. After a comment, a blank, or a byte order \
+         mark its `-2` is a negative number, which rejects the file.",
         "Make it the first line, without anything before it.";
     OddHeader 108 Warning "unusual version line",
         "Any number above 1 means that rules may have a fifth column; other texts do not.",
@@ -138,7 +138,7 @@ codes! {
          rule, and all later fields shift.",
         "Remove the fifth column, or make rule-file-version-2 the first line, which 4.1.8, 5.0.7 and later read.";
     RulesOnALine 110 Error "several rules on a line",
-        "With rule-file-version-2 a number behind the fourth field, on the same line, is the bound on requests: \
+        "With rule-file-version-2 a number after the fourth field, on the same line, is the bound on requests: \
          here it is the message size of the next rule.",
         "Write each rule on a line of its own.";
     WrongCount 111 Error "count does not match",
@@ -146,12 +146,12 @@ codes! {
          end too early and rejects the file.",
         "Correct the count, or the lines below it.";
     EndsEarly 112 Error "ends early",
-        "The counts announce more fields than there are, which rejects the file as a whole, without a message.",
+        "The counts announce more fields than there are, which rejects the whole file, without a message.",
         "Correct the counts, or add what is missing.";
     FirstSize 113 Error "first message size is not 0",
         "The message rules of every communicator size must begin at size 0, or the whole file is rejected.",
         "Begin with a rule for size 0; `0 0 0 0` leaves small messages to Open MPI.";
-    Trailing 114 Warning "behind the last field",
+    Trailing 114 Warning "after the last field",
         "Open MPI stops reading when everything that was announced is there; what follows is ignored.",
         "Remove it, or raise the count that should include it.";
     Unsorted 115 Warning "sizes out of order",
@@ -189,13 +189,13 @@ codes! {
         "Leave `comm_size_max` out, or write 2147483647.";
     WrongType 205 Error "wrong type",
         "Sizes and parameters must be JSON integers, lists must be arrays. A value of another type rejects the \
-         whole file, or crashes MPI_Init behind a good rule.",
+         whole file, or crashes MPI_Init after a valid rule.",
         "Write a value of the right type, numbers without quotes, fraction and exponent.";
     MissingMember 206 Error "member is missing",
-        "The reader needs this member and otherwise ignores the whole file, or crashes behind a good rule.",
+        "The reader needs this member and otherwise ignores the whole file, or crashes after a valid rule.",
         "Add the member.";
     UnknownCollective 207 Error "unknown collective",
-        "A name that is no collective rejects the whole file, and crashes MPI_Init behind a good rule.",
+        "An unknown name rejects the whole file, and crashes MPI_Init after a valid rule.",
         "Write the name in lower case with underscores.";
     UnknownName 208 Error "unknown algorithm",
         "A rule with an algorithm that does not exist is dropped, without a message; another rule or the built-in \
@@ -233,7 +233,7 @@ codes! {
         "Put a communicator size 0 with the single rule `0 0 0 0` in front to leave smaller ones to Open MPI.";
     LoneSize 304 Warning "serves communicators of every size",
         "A communicator size that is listed alone serves all communicators, smaller and larger ones.",
-        "Enclose it: a size 0 with the rule `0 0 0 0` before, and the next larger size with the same rule behind. \
+        "Enclose it: a size 0 with the rule `0 0 0 0` before, and the next larger size with the same rule after it. \
          For 6.0, list each size but the first twice.";
     ShiftedSizes 305 Warning "6.0 shifts communicator sizes",
         "Open MPI 6.0 takes the communicator sizes of a classic file for the ends of ranges instead of the \
@@ -282,7 +282,7 @@ codes! {
          gives wrong data or hangs.",
         "Leave segments out, or use another algorithm, unless all programs pass the same datatypes everywhere.";
     NeverItself 406 Warning "another algorithm runs instead",
-        "The algorithm cannot serve these communicators; Open MPI runs another without saying so.",
+        "The algorithm cannot serve these communicators; Open MPI runs another without a message.",
         "Name what runs, or what should.";
     UnknownAlgorithm 407 Error "no such algorithm",
         "A classic file is not checked for this. The call fails with MPI_ERR_ARG, which aborts programs.",
@@ -291,16 +291,16 @@ codes! {
         "The algorithm does not use this parameter.",
         "Write 0.";
     SometimesInstead 409 Note "another algorithm runs for some communicators",
-        "The algorithm cannot serve some of these communicators; Open MPI runs another for them without saying so.",
-        "Nothing, if that is fine.";
+        "The algorithm cannot serve some of these communicators; Open MPI runs another for them without a message.",
+        "Nothing, if this is intended.";
 
     HanRejected 501 Error "HAN ignores the whole file",
-        "One slip drops all rules, and HAN's parameters decide. It says so from coll_base_verbose 5 on only.",
+        "One slip drops all rules, and HAN's parameters decide. It says so from coll_base_verbose 5 on.",
         "Mend this place.";
     HanCrashes 502 Error "crashes MPI_Init",
         "HAN has no algorithms for this collective and looks for the name in a table that is not there: every program \
          ends with a segmentation fault in MPI_Init.",
-        "Remove the @ and the name behind it.";
+        "Remove the @ and the name after it.";
     HanCircle 503 Error "HAN below itself",
         "HAN does not serve the communicators that it makes for itself. It passes these calls to the component with \
          the next lower priority and counts an error.",
@@ -310,7 +310,7 @@ codes! {
          next lower priority, which is tuned.",
         "Name the component that shall serve.";
     HanUnsorted 505 Warning "sizes out of order",
-        "HAN takes the last entry of the file whose size is not larger. A smaller size behind a larger one hides it.",
+        "HAN takes the last entry of the file whose size is not larger. A smaller size after a larger one hides it.",
         "Sort the sizes in ascending order.";
     HanDead 506 Warning "never serves",
         "Entries further down hide this one: of collectives and levels that come twice the last counts, and of sizes \
@@ -322,7 +322,7 @@ codes! {
     HanSegments 508 Note "segment lengths are ignored",
         "HAN reads the numbers in brackets and drops them.",
         "Remove them; coll_han_bcast_segsize and its like set the segments.";
-    HanTrailing 509 Warning "behind the last field",
+    HanTrailing 509 Warning "after the last field",
         "HAN stops reading when everything that was announced is there.",
         "Remove it, or raise the count that should include it.";
     HanGap 510 Note "left to HAN's parameters",

@@ -44,7 +44,7 @@ pub(super) fn check(source: &[u8], versions: &[Behaviour], named: bool) -> Repor
                 problem.edits = without_algorithm(source, crash.span);
             }
             Load::NoHan => {
-                let message = || "there is nothing that reads this file".to_owned();
+                let message = || "no version that was checked reads this file".to_owned();
                 problems.merge(Code::HanAbsent, Span::at(0), 0, &[*version], message);
             }
         }

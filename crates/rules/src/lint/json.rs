@@ -183,7 +183,7 @@ impl Reader<'_> {
             let mut known = Collective::ALL.into_iter().map(Collective::name);
             let same = known.clone().find(|known| plain(known) == plain(&name).trim_start_matches("mpi"));
             let meant = same.or_else(|| known.find(|known| close(&name, known)));
-            let message = format!("`{name}` is no collective");
+            let message = format!("`{name}` is not a collective");
             let problem = self.add(Code::UnknownCollective, member.key_span, message);
             problem.remedy = match meant {
                 Some(meant) => format!("Write \"{meant}\".").into(),

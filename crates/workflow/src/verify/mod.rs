@@ -141,8 +141,12 @@ pub fn file(path: &Path) -> PathBuf {
 /// The longest rules file that is read: some six million rules.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A rules file, whatever it holds.
+/// A rules file, whatever it holds. Every process of a job opens it by its name, so that it has to have one.
 pub fn read(path: &Path) -> Result<Vec<u8>, WorkflowError> {
+    if path == Path::new("-") {
+        let why = "Open MPI opens rules files by name, on every node; write it to a file first";
+        return Err(WorkflowError::open(path, io::Error::new(io::ErrorKind::InvalidInput, why)));
+    }
     File::open(file(path)).and_then(read_from).map_err(|cause| WorkflowError::open(path, cause))
 }
 

@@ -269,7 +269,7 @@ fn every_reason_for_rejection_is_told_with_its_line() {
 fn what_open_mpi_does_not_check_is_accepted() {
     for text in [
         "0",
-        "0 behind the last field anything goes: -1 -2",
+        "0 after the last field anything goes: -1 -2",
         "22 0 0 1 0 2 0 3 0 4 0 5 0 6 0 7 0 8 0 9 0 10 0 11 0 12 0 13 0 14 0 15 0 16 0 17 0 18 0 19 0 20 0 21 0",
         "1 7 1 4 1 0 99 0 0",
         "1 10 1 4 1 0 1 0 0",
