@@ -46,13 +46,13 @@ pub(crate) struct Show {
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(
-    after_help = "Exit code: 0 unless the program is shown to be slower with the tuning, 8 if it is. The runs take turns \
+    after_help = "Exit code: 0 unless the program is shown to be slower with the tuning (or the profiler), 8 if it is. The runs take turns \
 (without, with, with, without, and so on), so that what drifts favours neither side."
 )]
 pub(crate) struct Try {
     /// The rules file: that of a run (or the run's directory), or any other
-    #[arg(value_name = "RULES|RUN")]
-    pub(crate) rules: PathBuf,
+    #[arg(value_name = "RULES|RUN", required_unless_present = "profiler", conflicts_with = "profiler")]
+    pub(crate) rules: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) trying: Trying,
     /// Directory for try.json and the output of each run [default: collrules-try-DATE-TIME]

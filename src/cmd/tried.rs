@@ -1,4 +1,4 @@
-//! `collrules try`: whether a tuning makes a program faster.
+//! `collrules try`: whether a tuning makes a program faster, or the profiler makes it slower.
 
 use collrules_record::tried::FILE;
 use collrules_workflow::{tried, validate};
@@ -9,9 +9,9 @@ use crate::failure::Failure;
 use crate::{screen, session};
 
 pub(crate) fn run(args: &Try) -> Result<Exit, Failure> {
-    let opened = validate::open(&args.rules)?;
+    let opened = args.rules.as_deref().map(validate::open).transpose()?;
     let out = args.out.clone().unwrap_or_else(tried::default_home);
-    let tried = session::plain(|session| tried::try_program(&opened, &args.trying, &out, session))?;
+    let tried = session::plain(|session| tried::try_program(opened.as_ref(), &args.trying, &out, session))?;
     if args.json {
         screen::raw((serde_json::to_string_pretty(&tried)? + "\n").as_bytes())?;
     } else {

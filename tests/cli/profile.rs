@@ -326,3 +326,29 @@ fn a_program_is_tried_in_pairs_until_it_is_clear() {
         attempt("setup", &["--setup", "exit 1"], "true").exits(3).complains("--setup");
     });
 }
+
+/// What the profiler costs a program is found like what a tuning gains.
+#[test]
+fn the_profiler_is_tried_like_a_tuning() {
+    const SLOWER: &str = "if test -n \"$COLLRULES_PROFILE_DIR\"; then echo took 2.0$RANDOM; else echo took 1.0; fi";
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let Some(program) = compiled(scratch.path(), "mpicc", "calls.c", &[]) else { return };
+        let attempt = |out: &str, more: &[&str], script: &str| {
+            let (out, library) = (scratch.path().join(out), library());
+            let fixed = ["try", "--profiler", "--library", library.to_str().unwrap(), "--pairs", "4"];
+            on(
+                mpi,
+                &[&fixed[..], &["--out", out.to_str().unwrap()], more].concat(),
+                &job(mpi, 4, &["sh", "-c", script]),
+            )
+        };
+        let metric = ["--metric", "took ([0-9.]+)"];
+        let calls = format!("{SLOWER}; {}", program.display());
+        attempt("slower", &metric, &calls).exits(8).says("SLOWER with the profiler");
+        assert_eq!(fs::read_dir(scratch.path().join("slower/pair-1-with/ranks")).unwrap().count(), 4);
+        let same = attempt("same", &metric, &format!("echo took 1.5; {}", program.display())).exits(0);
+        same.says("It is clear that the profiler makes no difference");
+        attempt("nothing", &metric, SLOWER).exits(0).says("no rank called MPI_Init");
+    });
+}

@@ -115,6 +115,10 @@ pub struct Grid {
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weights: Vec<Weight>,
+    /// Take the layout in which programs spend the most time, once it is known what there is.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub any_layout: bool,
     /// Which mock-ups to time beside the builtin; none for tuning.
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -318,9 +322,12 @@ pub struct Trying {
     #[arg(long, value_name = "COMMAND")]
     pub setup: Option<String>,
     /// Run the program twice more with the profiler, to see its time in collectives without and with the tuning
-    #[arg(long)]
+    #[arg(long, conflicts_with = "profiler")]
     pub collectives: bool,
-    /// The library to preload for that [default: libcollrules_profile.so beside collrules, or in the lib directory beside it]
+    /// Try the profiler instead of a tuning: what `collrules profile` costs this program
+    #[arg(long)]
+    pub profiler: bool,
+    /// The library to preload for these [default: libcollrules_profile.so beside collrules, or in the lib directory beside it]
     #[arg(long, value_name = "FILE")]
     pub library: Option<PathBuf>,
     /// The command that starts the program: mpirun or srun with all its arguments

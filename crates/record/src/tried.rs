@@ -1,4 +1,4 @@
-//! What runs of a program without and with a tuning showed, as plain data: `try.json`.
+//! What runs of a program without and with a tuning, or the profiler, showed, as plain data: `try.json`.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,14 @@ pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 /// Its name.
 pub const FILE: &str = "try.json";
 
-/// Runs of a program without and with a tuning.
+/// Runs of a program without and with a tuning, or the profiler.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
     /// The format of this structure.
     pub format: FormatVersion,
-    /// The rules file or run, as the user named it.
-    pub rules: String,
+    /// The rules file or run, as the user named it; missing where the profiler was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<String>,
     /// The MCA settings of the runs with it, by name; those without it had none of them.
     pub settings: BTreeMap<String, String>,
     /// The words that start the program.
@@ -61,7 +62,7 @@ pub enum Metric {
 pub struct ProgramRun {
     /// Its pair, from 0 on.
     pub pair: u32,
-    /// Whether the tuning was in force.
+    /// Whether the tuning was in force, or the profiler there.
     pub with: bool,
     /// How long it took.
     pub took: Seconds,
@@ -93,6 +94,11 @@ pub struct Judgement {
 }
 
 impl Tried {
+    /// What was tried, in words.
+    pub fn subject(&self) -> &'static str {
+        if self.rules.is_some() { "the tuning" } else { "the profiler" }
+    }
+
     /// Whether the program is shown to be slower.
     pub fn loses(&self) -> bool {
         self.judgement.outcome == Outcome::Slower

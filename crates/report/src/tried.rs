@@ -40,7 +40,7 @@ fn rows(tried: &Tried) -> Vec<Vec<String>> {
 
 /// The answer.
 pub fn sentences(tried: &Tried) -> Vec<String> {
-    let judgement = &tried.judgement;
+    let (judgement, subject) = (&tried.judgement, tried.subject());
     let what = match &tried.metric {
         Metric::WallTime => "by its wall time".to_owned(),
         Metric::Printed { pattern, higher_is_better } => {
@@ -53,7 +53,7 @@ pub fn sentences(tried: &Tried) -> Vec<String> {
         let side = if run.with { "with" } else { "without" };
         let why = run.failed.as_deref().unwrap_or_default();
         said.push(format!(
-            "The run {side} the tuning of pair {} failed and counts for nothing: {}. Its output is in {}.",
+            "The run {side} {subject} of pair {} failed and counts for nothing: {}. Its output is in {}.",
             run.pair + 1,
             plain::line(why),
             run.output
@@ -69,18 +69,18 @@ pub fn sentences(tried: &Tried) -> Vec<String> {
     said.push(match (judgement.outcome, judgement.clear) {
         _ if judgement.pairs.is_empty() => "No pair of runs is whole: nothing is shown.".to_owned(),
         (Outcome::Faster, _) => {
-            format!("The program is faster with the tuning{gain}, {what}, in {pairs} of runs. Such a verdict is wrong in at most {rate} of cases.")
+            format!("The program is faster with {subject}{gain}, {what}, in {pairs} of runs. Such a verdict is wrong in at most {rate} of cases.")
         }
         (Outcome::Slower, _) => {
-            format!("The program is SLOWER with the tuning{gain}, {what}, in {pairs} of runs. Such a verdict is wrong in at most {rate} of cases.")
+            format!("The program is SLOWER with {subject}{gain}, {what}, in {pairs} of runs. Such a verdict is wrong in at most {rate} of cases.")
         }
-        (_, true) => format!("The tuning makes no difference of {least} to this program{gain}, {what}, in {pairs} of runs."),
+        (_, true) => format!("It is clear that {subject} makes no difference of {least} to this program{gain}, {what}, in {pairs} of runs."),
         (_, false) => {
             let further = judgement.further.map_or(
                 "runs differ too much among themselves for any reasonable number of pairs".to_owned(),
                 |further| format!("about {} more would be needed", counted(further as usize, "pair")),
             );
-            format!("It is not clear whether the tuning makes a difference of {least} to this program{gain}, {what}, in {pairs} of runs: {further}.")
+            format!("It is not clear whether {subject} makes a difference of {least} to this program{gain}, {what}, in {pairs} of runs: {further}.")
         }
     });
     if let Some([without, with]) = tried.collectives {

@@ -1,4 +1,4 @@
-//! Whether a tuning makes a program faster: runs without and with it, in pairs.
+//! Whether a tuning makes a program faster, or the profiler makes it slower: runs without and with it, in pairs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ use collrules_tuner::tried::{judged, looks};
 use regex::Regex;
 
 use crate::error::WorkflowError;
-use crate::profile::{Watched, library};
+use crate::profile::{Watched, library, preloaded};
 use crate::session::Session;
 use crate::validate::Opened;
 
@@ -29,24 +29,21 @@ const STDOUT: &str = "stdout.txt";
 /// What it says about itself.
 const STDERR: &str = "stderr.txt";
 
-/// Runs a program without and with a tuning until it is clear whether that is faster, or pairs or time are over. Results go to
-/// `out`.
+/// What ranks with the profiler leave, in the directory of the run.
+const RANKS: &str = "ranks";
+
+/// Runs a program without and with a tuning (without one, the profiler) until it is clear whether that is faster, or pairs or
+/// time are over. Results go to `out`.
 pub fn try_program(
-    opened: &Opened,
+    opened: Option<&Opened>,
     options: &Trying,
     out: &Path,
     session: &mut Session<'_>,
 ) -> Result<Tried, WorkflowError> {
     let program = Program::new(&options.command)?;
-    refuse_settings(&program)?;
     let metric = metric(options)?;
-    let settings = opened.settings()?;
-    if settings.is_empty() {
-        return Err(WorkflowError::Usage(format!(
-            "{} leaves everything to the builtin: there is nothing to try",
-            opened.shown()
-        )));
-    }
+    let settings = opened.map(|opened| settings_of(opened, &program)).transpose()?.unwrap_or_default();
+    let library = (opened.is_none() || options.collectives).then(|| library(options.library.as_deref())).transpose()?;
     let directory = RunDir::prepare_derived(out)?;
     if directory.file(FILE).exists() {
         return Err(WorkflowError::Occupied(format!(
@@ -64,6 +61,7 @@ pub fn try_program(
     let mut trial = Trial {
         program: &program,
         options,
+        library,
         directory: &directory,
         pattern: pattern(options)?,
         deadline: options.budget.and_then(|budget| {
@@ -71,7 +69,7 @@ pub fn try_program(
         }),
         tried: Tried {
             format: FORMAT,
-            rules: opened.shown().to_owned(),
+            rules: opened.map(|opened| opened.shown().to_owned()),
             settings,
             command: program.words().to_vec(),
             started: manifest::now(),
@@ -91,6 +89,19 @@ pub fn try_program(
 
 fn nothing() -> Judgement {
     Judgement { gain: None, pairs: Vec::new(), q_value: None, outcome: Outcome::Same, clear: false, further: None }
+}
+
+/// The settings that put a tuning in force.
+fn settings_of(opened: &Opened, program: &Program) -> Result<BTreeMap<String, String>, WorkflowError> {
+    refuse_settings(program)?;
+    let settings = opened.settings()?;
+    if settings.is_empty() {
+        return Err(WorkflowError::Usage(format!(
+            "{} leaves everything to the builtin: there is nothing to try",
+            opened.shown()
+        )));
+    }
+    Ok(settings)
 }
 
 /// Settings on the command line are stronger than those of the tuning.
@@ -120,6 +131,8 @@ fn pattern(options: &Trying) -> Result<Option<Regex>, WorkflowError> {
 struct Trial<'a> {
     program: &'a Program,
     options: &'a Trying,
+    /// Where the profiler is tried, or asked for time in collectives.
+    library: Option<PathBuf>,
     directory: &'a RunDir,
     pattern: Option<Regex>,
     /// The beginning and the end of the time for all of it.
@@ -171,7 +184,10 @@ impl Trial<'_> {
         let name = format!("pair-{}-{}", pair + 1, if with { "with" } else { "without" });
         let place = self.place(&name)?;
         let (stdout, stderr) = (place.join(STDOUT), place.join(STDERR));
-        let mut command = self.program.command(&BTreeMap::new(), &deployed::environment(&self.tried.settings, with));
+        let ranks = self.ranks(&place, with)?;
+        let variables =
+            self.library.iter().zip(&ranks).flat_map(|(library, ranks)| preloaded(library, ranks)).collect();
+        let mut command = self.program.command(&variables, &deployed::environment(&self.tried.settings, with));
         kept_apart(&mut command, &stdout, &stderr).map_err(|cause| WorkflowError::write(&place, cause))?;
         let begin = Instant::now();
         let ended = run(&mut command, &session.stop, self.time_left())?;
@@ -182,7 +198,18 @@ impl Trial<'_> {
             }
             Some(ended) => (ended.took, self.value(ended.took, &stdout)),
         };
+        let result = result.and_then(|value| seen(ranks.as_deref()).map(|()| value));
         Ok(ProgramRun { pair, with, took, value: result.as_ref().ok().copied(), failed: result.err(), output: name })
+    }
+
+    /// Where the ranks of a run with the profiler leave their records.
+    fn ranks(&self, place: &Path, with: bool) -> Result<Option<PathBuf>, WorkflowError> {
+        if !with || self.tried.rules.is_some() {
+            return Ok(None);
+        }
+        let ranks = place.join(RANKS);
+        fs::create_dir_all(&ranks).map_err(|cause| WorkflowError::write(&ranks, cause))?;
+        Ok(Some(ranks))
     }
 
     fn place(&self, name: &str) -> Result<PathBuf, WorkflowError> {
@@ -224,7 +251,13 @@ impl Trial<'_> {
                 _ => "failed".to_owned(),
             }
         };
-        session.say(&format!("pair {}: {} without the tuning, {} with it", pair + 1, side(false), side(true)));
+        session.say(&format!(
+            "pair {}: {} without {}, {} with it",
+            pair + 1,
+            side(false),
+            self.tried.subject(),
+            side(true)
+        ));
     }
 
     /// Ends where the first pair has failed on both sides: later ones would too.
@@ -242,14 +275,14 @@ impl Trial<'_> {
 
     /// One more run of each side, with the library in it.
     fn watch(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
-        let library = library(self.options.library.as_deref())?;
+        let Some(library) = &self.library else { return Ok(()) };
         let mut times = [Seconds(0.0); 2];
         for with in [false, true] {
             self.set_up()?;
             let place = self.place(if with { "profiled-with" } else { "profiled-without" })?;
             let directory = RunDir::derived(&place)?;
             let environment = deployed::environment(&self.tried.settings, with);
-            let watched = Watched { program: self.program, library: &library, imbalance: None };
+            let watched = Watched { program: self.program, library, imbalance: None };
             let prepare = |mut command: Command| {
                 kept_apart(&mut command, &place.join(STDOUT), &place.join(STDERR))
                     .map_err(|cause| WorkflowError::write(&place, cause))?;
@@ -269,6 +302,12 @@ impl Trial<'_> {
         self.tried.collectives = Some(times);
         Ok(self.directory.write_json(FILE, &self.tried)?)
     }
+}
+
+/// Whether ranks with the profiler left something: else the run shows nothing of it.
+fn seen(ranks: Option<&Path>) -> Result<(), String> {
+    let left = |ranks: &Path| fs::read_dir(ranks).is_ok_and(|mut files| files.next().is_some());
+    if ranks.is_none_or(left) { Ok(()) } else { Err("no rank called MPI_Init with the profiler in it".to_owned()) }
 }
 
 /// The directory for results where none is named.

@@ -69,6 +69,12 @@ pub(crate) struct Watched<'a> {
     pub(crate) imbalance: Option<u32>,
 }
 
+/// The variables of ranks with the library in them, which leave their records in a directory.
+pub(crate) fn preloaded(library: &Path, ranks: &Path) -> BTreeMap<String, String> {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    BTreeMap::from([(PRELOAD.to_owned(), text(library)), (DIRECTORY.to_owned(), text(ranks))])
+}
+
 /// What was seen of a job.
 pub(crate) struct Seen {
     pub(crate) profile: Profile,
@@ -85,9 +91,7 @@ impl Watched<'_> {
     ) -> Result<Seen, WorkflowError> {
         let ranks = directory.absolute().join(RANKS);
         fs::create_dir_all(&ranks).map_err(|cause| WorkflowError::write(&ranks, cause))?;
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        let mut variables =
-            BTreeMap::from([(PRELOAD.to_owned(), text(self.library)), (DIRECTORY.to_owned(), text(&ranks))]);
+        let mut variables = preloaded(self.library, &ranks);
         if let Some(every) = self.imbalance {
             variables.insert(IMBALANCE.to_owned(), every.to_string());
         }
