@@ -40,6 +40,7 @@ pub(super) fn tuning(args: &Tune) -> Result<Tuning, Failure> {
             }
         };
         profile::tune_for(&args.profile, &mut tuning, &mut tell)?;
+        tuning.grid.any_layout = Given::here().arguments().all(|argument| argument.get_id() != "layout");
     }
     Ok(tuning)
 }

@@ -1,13 +1,14 @@
 //! `collrules plan`: what would be measured, and how long it will take.
 
 use collrules_record::units::Seconds;
-use collrules_workflow::plan::{Shares, plan};
+use collrules_workflow::plan::{Shares, lay_out, plan};
 use collrules_workflow::start::start;
 
 use super::foresee;
 use crate::args::Tune;
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::progress::say;
 use crate::screen;
 
 pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
@@ -15,8 +16,12 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
         return Err(Failure::usage("the plan of a run is in its manifest.json; --resume resumes it"));
     }
     args.consistent()?;
-    let tuning = &super::measure::tuning(args)?;
+    let mut tuning = super::measure::tuning(args)?;
     let mut started = start(&tuning.system, &interrupt::flag())?;
+    if let Some(said) = lay_out(&mut tuning, &mut started).filter(|_| !args.session.json) {
+        say(&said);
+    }
+    let tuning = &tuning;
     let plan = plan(tuning, &started.survey, started.startup)?;
     if args.session.json {
         return screen::print(&serde_json::to_string(&plan)?);

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::fs;
 use std::time::Duration;
 
+use collrules_record::Layout;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::behaviour::Behaviour;
 use collrules_rules::effective::{EffectiveAlgorithm, effective};
@@ -101,7 +102,7 @@ fn backend(mpi: &OpenMpi) -> MpiBackend {
         patience: Duration::from_secs(60),
         stop: Default::default(),
     };
-    MpiBackend::new(Launcher::find(&wishes).unwrap())
+    MpiBackend::new(Launcher::find(&wishes).unwrap(), Layout::Block)
 }
 
 /// Calls, and whether each fails. Calls that a rule with a real algorithm serves are left out: odd parameters may make

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use collrules_record::findings::Findings;
 use collrules_record::guidelines::{Change, Checked, Cure};
-use collrules_record::{Bytes, Candidate, Mockup};
+use collrules_record::{Bytes, Candidate, Layout, Mockup};
 use collrules_rules::Collective;
 
 use crate::support::{Ran, bounded, collrules};
@@ -284,7 +284,7 @@ mod real {
             patience: Duration::from_secs(60),
             ..LauncherWishes::default()
         };
-        let mut backend = MpiBackend::new(Launcher::find(&wishes).unwrap());
+        let mut backend = MpiBackend::new(Launcher::find(&wishes).unwrap(), Layout::Block);
         let nodes = BTreeMap::from([(Ranks(4), Nodes(vec![2, 2])), (Ranks(6), Nodes(vec![2, 2, 2]))]);
         let placement = Placement { nodes, ..Placement::default() };
         let mockups = [Pattern::Hier, Pattern::Lane].map(Mockup::Pattern);

@@ -203,7 +203,7 @@ fn backend(mpi: &OpenMpi, options: String) -> MpiBackend {
         patience: Duration::from_secs(60),
         ..Wishes::default()
     });
-    MpiBackend::new(launcher.unwrap())
+    MpiBackend::new(launcher.unwrap(), Layout::Block)
 }
 
 /// Counts both, and fails with every point that differs.

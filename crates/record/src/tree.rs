@@ -14,10 +14,14 @@ pub struct Tree {
     pub policy: Policy,
     /// Ranges that overrule the builtin.
     pub rules: usize,
-    /// Geometric mean over measured cells of builtin time over time under the rules, by the measurements at hand.
+    /// Whether cells count for the time that programs spend in them: then the means below are ratios of sums of times, and else
+    /// geometric means of ratios.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_time: bool,
+    /// Mean over measured cells of builtin time over time under the rules, by the measurements at hand.
     pub gain: f64,
-    /// What sharing rules costs: geometric mean over measured cells of the time under the rules over that of the best
-    /// permitted candidate, minus one.
+    /// What sharing rules costs: mean over measured cells of the time under the rules over that of the best permitted
+    /// candidate, minus one.
     pub regret: f64,
     /// The largest regret of a cell.
     pub worst_regret: f64,
@@ -81,16 +85,16 @@ pub struct Evidence {
     pub gain: LeafGain,
     /// The largest q value of the cells; missing where there was no test.
     pub q_value: Option<f64>,
-    /// Geometric mean over cells of the time over that of the best permitted candidate, minus one.
+    /// Mean over cells of the time over that of the best permitted candidate, minus one.
     pub regret: f64,
 }
 
 /// Gains of the cells of a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeafGain {
-    /// Geometric mean.
+    /// Mean, as in the whole tree.
     pub mean: f64,
-    /// Geometric means of the lower and of the upper ends of the cells' intervals, which is wider than an interval for
+    /// Means of the lower and of the upper ends of the cells' intervals, which is wider than an interval for
     /// the mean; missing where a cell has none.
     pub interval: Option<(f64, f64)>,
     /// The smallest.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use collrules_record::{Component, Plan, Survey};
+use collrules_record::{Component, Layout, Plan, Survey};
 
 use crate::error::RunnerError;
 use crate::launch::LaunchPlan;
@@ -53,6 +53,9 @@ pub trait Backend {
         let outcomes = self.probe(rules, calls)?;
         Ok(outcomes.into_iter().map(|outcome| vec![outcome; without.len()]).collect())
     }
+
+    /// Lets communicators take their ranks by this layout from now on.
+    fn lay_out(&mut self, _layout: Layout) {}
 
     /// Adds MCA settings to every launch from now on, and says which there were before.
     fn pin(&mut self, _pins: &BTreeMap<String, String>) -> BTreeMap<String, String> {

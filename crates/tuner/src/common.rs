@@ -10,9 +10,9 @@ use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Ranks};
 use collrules_rules::{Collective, Release};
 
-use crate::observations::Weights;
 use crate::statistics::{Score, adjust, mean, stratified};
 use crate::verdict::{JudgedCell, JudgedPoint, resolved};
+use crate::weights::Weights;
 
 /// A collective on so many ranks.
 pub(crate) type Block = (Collective, Ranks);
@@ -76,8 +76,8 @@ fn block(cell: &JudgedCell) -> Block {
 struct Rival {
     block: Block,
     candidate: Candidate,
-    /// The mean of the log gains, cells counting for their weights, gains that the clock cannot tell counting as none.
-    log_gain: f64,
+    /// What is gained over all cells, gains that the clock cannot tell counting as none.
+    gain: f64,
     /// The mean of the log gains in the launch in which it is smallest.
     least_launch: f64,
     /// Of the test over all cells; missing where a cell has too few visits.
@@ -89,15 +89,14 @@ struct Rival {
 
 /// The rivals of a block.
 fn rivals_of(cells: &[JudgedCell], criteria: Criteria, weights: Weights<'_>) -> Vec<Rival> {
-    let weights: Vec<f64> = cells.iter().map(|cell| weights.of(cell.cell)).collect();
     let candidates = cells[0].points.iter().map(|point| point.finding.candidate);
     let points = |candidate| cells.iter().map(|cell| cell.judged(candidate)).collect::<Option<Vec<_>>>();
-    candidates.filter_map(|candidate| Rival::new(block(&cells[0]), &points(candidate)?, &weights, criteria)).collect()
+    candidates.filter_map(|candidate| Rival::new(cells, &points(candidate)?, weights, criteria)).collect()
 }
 
 impl Rival {
-    /// `points` are those of one candidate, one for each cell, and so are `weights`.
-    fn new(block: Block, points: &[&JudgedPoint], weights: &[f64], criteria: Criteria) -> Option<Self> {
+    /// `points` are those of one candidate, one for each of the cells.
+    fn new(cells: &[JudgedCell], points: &[&JudgedPoint], weights: Weights<'_>, criteria: Criteria) -> Option<Self> {
         let first = points.first()?;
         let mut log_gains = Vec::with_capacity(points.len());
         let mut slower = false;
@@ -113,10 +112,11 @@ impl Rival {
             launches.entry(*launch).or_default().push(*log_gain);
         }
         let scores: Option<Vec<Score>> = points.iter().map(|point| point.basis.score).collect();
+        let gained = cells.iter().zip(log_gains).map(|(cell, log_gain)| (cell.cell, 0.0, -log_gain));
         Some(Self {
-            block,
+            block: block(cells.first()?),
             candidate: first.finding.candidate,
-            log_gain: weighted_mean(&log_gains, weights),
+            gain: weights.ratio(gained),
             least_launch: launches.values().map(|gains| mean(gains)).min_by(f64::total_cmp)?,
             p_value: scores.map(|scores| stratified(&scores)),
             slower,
@@ -126,7 +126,7 @@ impl Rival {
 
     /// Whether it may replace the builtin in the whole block.
     ///
-    /// It must not be slower anywhere, and the geometric mean of its gains has to reach the threshold. The test over
+    /// It must not be slower anywhere, and what is gained over all cells has to reach the threshold. The test over
     /// all cells has to say that it is faster, and the mean has to in every launch; for a table of averages without
     /// enough launches for a test the mean has to reach what is asked for instead in each of them.
     fn convinces(&self, q_value: Option<f64>, statistic: Statistic, criteria: Criteria) -> bool {
@@ -137,14 +137,8 @@ impl Rival {
             }
             (None, Statistic::RankMaximum) => false,
         };
-        shown && !self.slower && !self.barred && self.log_gain.exp() >= 1.0 + criteria.min_gain
+        shown && !self.slower && !self.barred && self.gain >= 1.0 + criteria.min_gain
     }
-}
-
-/// The mean of values of which each counts for its weight.
-fn weighted_mean(values: &[f64], weights: &[f64]) -> f64 {
-    let sum: f64 = values.iter().zip(weights).map(|(value, weight)| value * weight).sum();
-    sum / weights.iter().sum::<f64>()
 }
 
 /// Slower is a gain below the inverse of the threshold, or an interval wholly below 1.

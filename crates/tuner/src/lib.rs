@@ -67,6 +67,7 @@ pub mod tried;
 pub mod validation;
 mod verdict;
 mod view;
+mod weights;
 
 pub use analysis::{analyze, analyze_under};
 pub use beyond::beyond_rules;

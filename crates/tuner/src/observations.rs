@@ -15,6 +15,7 @@ use polars::prelude::*;
 use crate::cells::{CellTimings, Ends, Series, Timing, by_cell};
 use crate::error::TunerError;
 use crate::view::{Rivals, View};
+use crate::weights::{Weights, normalized};
 
 /// What an analysis starts from.
 ///
@@ -28,21 +29,6 @@ pub struct Observations {
     left_out: usize,
     expected_launches: u32,
     weights: BTreeMap<Cell, f64>,
-}
-
-/// What a cell counts for in which programs spend no time, beside 1 for the mean of those in which they do: enough to
-/// choose between what is equal otherwise.
-const LIGHTEST: f64 = 1e-3;
-
-/// What each cell counts for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Weights<'a>(&'a BTreeMap<Cell, f64>);
-
-impl Weights<'_> {
-    /// 1 where all count alike.
-    pub(crate) fn of(self, cell: Cell) -> f64 {
-        if self.0.is_empty() { 1.0 } else { self.0.get(&cell).copied().unwrap_or(LIGHTEST) }
-    }
 }
 
 /// What `coll/tuned` sees of a call, and how it is carried out.
@@ -132,17 +118,7 @@ impl Observations {
     /// Says what programs spend in which cells, so that what is good for them is chosen where cells have to share a choice.
     #[must_use]
     pub fn weighing(self, times: impl IntoIterator<Item = (Cell, Seconds)>) -> Self {
-        let mut weights: BTreeMap<Cell, f64> = BTreeMap::new();
-        for (cell, time) in times {
-            *weights.entry(cell).or_default() += time.0;
-        }
-        let mean = weights.values().sum::<f64>() / weights.len().max(1) as f64;
-        if mean > 0.0 {
-            weights.values_mut().for_each(|weight| *weight = (*weight / mean).max(LIGHTEST));
-        } else {
-            weights.clear();
-        }
-        Self { weights, ..self }
+        Self { weights: normalized(times), ..self }
     }
 
     /// What each cell counts for; without any, all count alike.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use collrules_record::cell::type_size;
 use collrules_record::findings::{CellFinding, Crossover, Findings};
 use collrules_record::plan::CellPlan;
+use collrules_record::profile::weight::Weight;
 use collrules_record::{Bytes, Candidate, Cell, Ranks};
 use collrules_rules::metric::{Metric, metric};
 
@@ -14,7 +15,8 @@ pub struct Refinement {
     /// Narrow enough: the upper end of a bracket over its lower end, such as 1.25.
     pub width: f64,
     /// Worth the time: what measuring a gap can be expected to gain, as a share of the time of calls in it, times the
-    /// number of doublings that the gap spans.
+    /// number of doublings that the gap spans; where programs are known, times what they spend in it instead, over what they
+    /// spend in a cell in the mean.
     pub worth: f64,
     /// Whether sizes between neighbouring communicator sizes are proposed as well.
     pub ranks: bool,
@@ -35,7 +37,7 @@ pub struct Proposal {
     pub plan: CellPlan,
     /// Of the crossover: the gap that is cut, as message bytes or as communicator sizes.
     pub gap: Gap,
-    /// Expected gain as a share of the time, times doublings.
+    /// Expected gain as a share of the time, times what the gap counts for.
     pub worth: f64,
 }
 
@@ -57,9 +59,12 @@ pub enum Gap {
 /// middle, the mean of `u²` is 1/12. Where the choice changes by significance alone, the differences say what is at
 /// stake in the same way.
 ///
+/// Where programs are known, the size is cut at which they spend the most time in the gap, and one that they don't call counts for
+/// nothing.
+///
 /// Where the choice does not depend on the size there is nothing to cut. Nothing is proposed that was measured already,
 /// so that repeated rounds come to an end: gaps halve, in the logarithm of the size.
-pub fn refine(findings: &Findings, wanted: Refinement) -> Vec<Proposal> {
+pub fn refine(findings: &Findings, programs: &[Weight], wanted: Refinement) -> Vec<Proposal> {
     let measured: BTreeSet<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
     let mut proposals: Vec<Proposal> = Vec::new();
     let apart = |crossover: &&Crossover| crossover.sides().0.is_apart() || crossover.sides().1.is_apart();
@@ -70,9 +75,11 @@ pub fn refine(findings: &Findings, wanted: Refinement) -> Vec<Proposal> {
         // Calls are made with whole elements.
         let element = type_size(crossover.collective);
         let Some(middle) = middle(low.0 / element, high.0 / element, wanted.width) else { continue };
+        let gap = Gap::Messages(low, high);
+        let called = called(programs, block(low), gap);
+        let cut = called.most.map_or(block(Bytes(middle * element)), |weight| weight.cell);
         let ends = (block(low), block(high));
-        let choices = crossover.sides();
-        proposals.extend(proposal(findings, block(Bytes(middle * element)), Gap::Messages(low, high), ends, choices));
+        proposals.extend(proposal(findings, cut, gap, ends, crossover.sides(), called.counts));
     }
     if wanted.ranks {
         for change in &findings.tree.rank_changes {
@@ -87,13 +94,9 @@ pub fn refine(findings: &Findings, wanted: Refinement) -> Vec<Proposal> {
             for lower in sizes {
                 let at = |ranks| Cell { ranks, ..lower };
                 let choices = (Candidate::of(change.below), Candidate::of(change.above));
-                proposals.extend(proposal(
-                    findings,
-                    at(Ranks(middle)),
-                    Gap::Ranks(low, high),
-                    (lower, at(high)),
-                    choices,
-                ));
+                let gap = Gap::Ranks(low, high);
+                let counts = called(programs, lower, gap).counts;
+                proposals.extend(proposal(findings, at(Ranks(middle)), gap, (lower, at(high)), choices, counts));
             }
         }
     }
@@ -105,12 +108,39 @@ pub fn refine(findings: &Findings, wanted: Refinement) -> Vec<Proposal> {
     proposals
 }
 
+/// What programs call in a gap.
+struct Called<'a> {
+    /// The calls with the most time; none where there are none, or nothing is known of programs.
+    most: Option<&'a Weight>,
+    /// The time in all of them over what programs spend in a cell in the mean; none where nothing is known of programs.
+    counts: Option<f64>,
+}
+
+fn called(programs: &[Weight], beside: Cell, gap: Gap) -> Called<'_> {
+    let within = |weight: &&Weight| {
+        let cell = weight.cell;
+        cell.collective == beside.collective
+            && match gap {
+                Gap::Messages(low, high) => cell.ranks == beside.ranks && low < cell.bytes && cell.bytes < high,
+                Gap::Ranks(low, high) => low < cell.ranks && cell.ranks < high,
+            }
+    };
+    let time = |weights: &mut dyn Iterator<Item = &Weight>| weights.map(|weight| weight.time.0).sum::<f64>();
+    let mean = time(&mut programs.iter()) / programs.len().max(1) as f64;
+    Called {
+        most: programs.iter().filter(within).max_by(|a, b| a.time.0.total_cmp(&b.time.0)),
+        counts: (mean > 0.0).then(|| time(&mut programs.iter().filter(within)) / mean),
+    }
+}
+
+/// `counts` is what the gap counts for: as many times as sizes double in it, where nobody knows.
 fn proposal(
     findings: &Findings,
     cell: Cell,
     gap: Gap,
     ends: (Cell, Cell),
     (below, above): (Candidate, Candidate),
+    counts: Option<f64>,
 ) -> Option<Proposal> {
     let sized = matches!(metric(findings.release, cell.collective, cell.ranks), Metric::Times(_));
     if matches!(gap, Gap::Messages(..)) && !sized {
@@ -136,7 +166,7 @@ fn proposal(
         Gap::Ranks(low, high) => (f64::from(high.0) / f64::from(low.0.max(1))).log2(),
     };
     let plan = CellPlan::new(cell, candidates);
-    Some(Proposal { plan, gap, worth: (d + e) / 24.0 * doublings })
+    Some(Proposal { plan, gap, worth: (d + e) / 24.0 * counts.unwrap_or(doublings) })
 }
 
 /// Logarithm of the median time.

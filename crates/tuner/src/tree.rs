@@ -18,23 +18,35 @@ use crate::verdict::JudgedCell;
 /// The tree of the rules made from these cells. What it says about other assumptions is added later.
 pub(crate) fn tree(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> Tree {
     let of_collective = cells.chunk_by(|a, b| a.cell.collective == b.cell.collective);
-    let log_regrets = || built.log_regrets.values();
     Tree {
         policy: terms.policy,
         rules: built.table.rules(),
         gain: mean_gain(cells, built, terms),
-        regret: (log_regrets().sum::<f64>() / cells.len().max(1) as f64).exp_m1(),
-        worst_regret: log_regrets().copied().fold(0.0, f64::max).exp_m1(),
+        by_time: terms.weights.are_times(),
+        regret: regret(cells.iter(), built, terms),
+        worst_regret: built.log_regrets.values().copied().fold(0.0, f64::max).exp_m1(),
         collectives: of_collective.clone().map(|cells| branch(cells, built, terms)).collect(),
         rank_changes: of_collective.flat_map(|cells| rank_changes(cells, built, terms)).collect(),
         alternatives: Vec::new(),
     }
 }
 
-/// Geometric mean over the cells of builtin time over the time under a table, by the measurements at hand.
+/// Builtin time over the time under a table, over all cells, by the measurements at hand.
 pub(crate) fn mean_gain(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> f64 {
-    let log_gains = cells.iter().filter_map(|cell| log_gain(cell, built.served(terms.release, cell)));
-    (log_gains.sum::<f64>() / cells.len().max(1) as f64).exp()
+    terms.weights.ratio(cells.iter().map(|cell| (cell.cell, 0.0, -served_log_gain(cell, built, terms))))
+}
+
+/// The time under a table over that of the best permitted candidates, minus one.
+fn regret<'a>(cells: impl Iterator<Item = &'a JudgedCell>, built: &Built, terms: &Terms<'_>) -> f64 {
+    let times = cells.map(|cell| {
+        let log_time = -served_log_gain(cell, built, terms);
+        (cell.cell, log_time, log_time - built.log_regrets.get(&cell.cell).copied().unwrap_or(0.0))
+    });
+    terms.weights.ratio(times) - 1.0
+}
+
+fn served_log_gain(cell: &JudgedCell, built: &Built, terms: &Terms<'_>) -> f64 {
+    log_gain(cell, built.served(terms.release, cell)).unwrap_or(0.0)
 }
 
 fn log_gain(cell: &JudgedCell, candidate: Candidate) -> Option<f64> {
@@ -58,7 +70,7 @@ fn branch(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> CollectiveB
                 end: stop,
                 choice: candidate.served(),
                 name: name(terms.release, collective, *candidate),
-                evidence: evidence(&own, *candidate, built),
+                evidence: evidence(&own, *candidate, built, terms),
                 why: why(&own, *candidate, &measured, terms.policy.between),
             }
         };
@@ -76,11 +88,13 @@ fn name(release: Release, collective: Collective, candidate: Candidate) -> Strin
     }
 }
 
-fn evidence(cells: &[&JudgedCell], candidate: Candidate, built: &Built) -> Option<Evidence> {
+fn evidence(cells: &[&JudgedCell], candidate: Candidate, built: &Built, terms: &Terms<'_>) -> Option<Evidence> {
     let bytes = || cells.iter().map(|cell| cell.cell.bytes);
     let (first, last) = (bytes().min()?, bytes().max()?);
     let gains: Vec<f64> = cells.iter().map(|cell| log_gain(cell, candidate).unwrap_or(0.0)).collect();
-    let mean = |sum: f64| (sum / cells.len() as f64).exp();
+    let mean = |log_gains: &mut dyn Iterator<Item = f64>| {
+        terms.weights.ratio(cells.iter().zip(log_gains).map(|(cell, log_gain)| (cell.cell, 0.0, -log_gain)))
+    };
     let finding = |cell: &JudgedCell| cell.point(candidate).cloned();
     let ends = |cell: &&JudgedCell| {
         if candidate == Candidate::Builtin {
@@ -90,28 +104,24 @@ fn evidence(cells: &[&JudgedCell], candidate: Candidate, built: &Built) -> Optio
         Some((gain.low?.ln(), gain.high?.ln()))
     };
     let ends: Option<Vec<(f64, f64)>> = cells.iter().map(ends).collect();
-    let interval = ends.map(|ends| {
-        let (low, high) = ends.iter().fold((0.0, 0.0), |(low, high), end| (low + end.0, high + end.1));
-        (mean(low), mean(high))
-    });
+    let interval = ends.map(|ends| (mean(&mut ends.iter().map(|end| end.0)), mean(&mut ends.iter().map(|end| end.1))));
     let samples = |cell: &&JudgedCell| {
         let of = |candidate| cell.point(candidate).map_or(0, |finding| finding.time.samples);
         of(Candidate::Builtin) + if candidate == Candidate::Builtin { 0 } else { of(candidate) }
     };
-    let regrets: f64 = cells.iter().filter_map(|cell| built.log_regrets.get(&cell.cell)).sum();
     Some(Evidence {
         messages: (first, last),
         cells: cells.len(),
         proven: cells.iter().filter(|cell| is_proven(cell, candidate)).count(),
         samples: cells.iter().map(samples).sum(),
         gain: LeafGain {
-            mean: mean(gains.iter().sum()),
+            mean: mean(&mut gains.iter().copied()),
             interval,
             least: gains.iter().copied().fold(f64::INFINITY, f64::min).exp(),
             most: gains.iter().copied().fold(f64::NEG_INFINITY, f64::max).exp(),
         },
         q_value: cells.iter().filter_map(|cell| finding(cell)?.q_value).max_by(f64::total_cmp),
-        regret: mean(regrets) - 1.0,
+        regret: regret(cells.iter().copied(), built, terms),
     })
 }
 

@@ -108,12 +108,16 @@ type Opened = (Started, Manifest, Campaign, Tuning, bool);
 
 fn new(tuning: &Tuning, out: &Path, session: &mut Session<'_>) -> Result<Opened, WorkflowError> {
     publish::refuse_unnameable(out)?;
-    let started = session.start(&tuning.system)?;
-    let plan = plan::plan(tuning, &started.survey, started.startup)?;
+    let mut started = session.start(&tuning.system)?;
+    let mut tuning = tuning.clone();
+    if let Some(said) = plan::lay_out(&mut tuning, &mut started) {
+        session.say(&said);
+    }
+    let plan = plan::plan(&tuning, &started.survey, started.startup)?;
     if plan.schedule.budget.is_some_and(|budget| budget.0 == 0.0) {
         session.say(&format!(
             "starting jobs alone takes about {}, which is the whole budget: little will be measured",
-            plan::starting(tuning, started.startup).rounded(),
+            plan::starting(&tuning, started.startup).rounded(),
         ));
     }
     remarks_on(&plan).iter().for_each(|line| session.say(line));
@@ -126,7 +130,7 @@ fn new(tuning: &Tuning, out: &Path, session: &mut Session<'_>) -> Result<Opened,
         session.command.clone(),
     );
     let campaign = Campaign::new(RunDir::create(out, &manifest)?)?;
-    Ok((started, manifest, campaign, tuning.clone(), false))
+    Ok((started, manifest, campaign, tuning, false))
 }
 
 fn resumed(directory: &Path, tuning: &Tuning, session: &mut Session<'_>) -> Result<Opened, WorkflowError> {

@@ -8,7 +8,7 @@ use collrules_runner::RunnerError;
 use collrules_runner::grid::Planner;
 use collrules_runner::validation::{Spending, spending};
 
-use crate::start::oversubscribes;
+use crate::start::{Started, oversubscribes};
 
 /// Jobs beside the survey that do not measure: before, whether `coll/tuned` serves the calls; afterwards, whether the
 /// file is obeyed, and whether data are right under it.
@@ -86,6 +86,21 @@ pub fn plan(tuning: &Tuning, survey: &Survey, startup: Seconds) -> Result<Plan, 
     let System { layout, oversubscribe, .. } = tuning.system;
     let planner = Planner { grid: &tuning.grid, layout, oversubscribe: oversubscribes(oversubscribe), survey };
     planner.plan(tuning.launches, schedule, tuning.seed).map_err(|error| error.on(tuning.system.is_simulated()))
+}
+
+/// Takes the layout in which programs spend the most time, where none was asked for, and says so where it is not the usual one.
+pub fn lay_out(tuning: &mut Tuning, started: &mut Started) -> Option<String> {
+    if !std::mem::take(&mut tuning.grid.any_layout) {
+        return None;
+    }
+    let before = tuning.system.layout;
+    let survey = &started.survey;
+    let planner = Planner { grid: &tuning.grid, layout: before, oversubscribe: tuning.system.oversubscribe, survey };
+    let layout = planner.layout_of_programs();
+    tuning.system.layout = layout;
+    started.backend.lay_out(layout);
+    (layout != before)
+        .then(|| format!("--layout {layout}: programs spend the most time on communicators that lie like that"))
 }
 
 /// What starting the jobs of a tuning takes in all.

@@ -1,12 +1,11 @@
 //! After the grid: sizes between those of the grid where the choice changes.
 
+use collrules_record::Plan;
 use collrules_record::findings::Findings;
 use collrules_record::options::Tuning;
 use collrules_record::plan::{CellPlan, Schedule};
-use collrules_record::profile::weight::Weight;
 use collrules_record::units::Seconds;
-use collrules_record::{Cell, Plan};
-use collrules_tuner::refine::{Gap, Proposal, Refinement, refine};
+use collrules_tuner::refine::{Gap, Refinement, refine};
 
 use crate::campaign::Measured;
 use crate::error::WorkflowError;
@@ -23,9 +22,7 @@ pub(crate) fn refined(measured: &mut Measured, session: &mut Session<'_>) -> Res
             return Ok(None);
         }
         let findings = analyze::of_run(run, manifest, tuning.criteria, tuning.policy, session)?;
-        let proposals = refine(&findings, wanted);
-        let weights = profile::weights(manifest);
-        let proposals: Vec<_> = proposals.into_iter().filter(|proposal| matters(proposal, weights)).collect();
+        let proposals = refine(&findings, profile::weights(manifest), wanted);
         if proposals.is_empty() {
             session.say("refinement ends: measuring more sizes would not pay");
             return Ok(None);
@@ -39,19 +36,6 @@ pub(crate) fn refined(measured: &mut Measured, session: &mut Session<'_>) -> Res
         Ok(Some(plan(&manifest.plan, cells, tuning, round)))
     })?;
     analyze::of_run(&campaign.run, manifest, tuning.criteria, tuning.policy, session)
-}
-
-/// Whether programs call what lies in a gap; where nothing is known of programs, any may.
-fn matters(proposal: &Proposal, weights: &[Weight]) -> bool {
-    let cell = proposal.plan.cell;
-    let within = |weight: &Weight| match proposal.gap {
-        Gap::Messages(low, high) => {
-            let Cell { collective, ranks, bytes } = weight.cell;
-            (collective, ranks) == (cell.collective, cell.ranks) && low < bytes && bytes < high
-        }
-        Gap::Ranks(..) => false,
-    };
-    weights.is_empty() || weights.iter().any(within)
 }
 
 /// The cells of a round, in a job of as many ranks as that of the grid, so that ranks lie alike.

@@ -59,7 +59,7 @@ pub fn mpi(system: &System<Launching>, stop: &Arc<AtomicBool>) -> Result<Started
     let begin = Instant::now();
     let launcher = launcher(system, stop)?;
     let mut pins = settings_in_force(&launcher);
-    let mut backend = MpiBackend::new(launcher).laid_out(system.layout);
+    let mut backend = MpiBackend::new(launcher, system.layout);
     let survey = backend.survey()?;
     let release = known_release(&survey)?;
     let has_han = survey.components.get(&Component::HAN) >= survey.components.get(&Component::TUNED);
@@ -73,7 +73,7 @@ pub fn mpi(system: &System<Launching>, stop: &Arc<AtomicBool>) -> Result<Started
 
 /// A backend that launches jobs, without looking at its system.
 pub fn launching(system: &System<Launching>, stop: &Arc<AtomicBool>) -> Result<MpiBackend, RunnerError> {
-    Ok(MpiBackend::new(launcher(system, stop)?).laid_out(system.layout))
+    Ok(MpiBackend::new(launcher(system, stop)?, system.layout))
 }
 
 /// How the options start jobs.

@@ -48,7 +48,7 @@ fn examine(args: &Doctor) -> Vec<Finding> {
     findings.push(Finding::ok("launcher", format!("Open MPI {}: {}", launcher.version(), launcher.mpirun().display())));
     findings.push(Finding::ok("worker", launcher.worker().display().to_string()));
     findings.extend(local::settings(launcher.mpirun()));
-    let mut backend = MpiBackend::new(launcher).laid_out(args.system.layout);
+    let mut backend = MpiBackend::new(launcher, args.system.layout);
     let survey = match backend.survey() {
         Ok(survey) => survey,
         Err(error) => {

@@ -94,8 +94,9 @@ pub(super) fn cards(findings: &Findings, context: &Context<'_>) -> Vec<Card> {
         if findings.table.rules() == 1 { "rule" } else { "rules" },
         // The worst cell says little where all sizes have to share one choice.
         format!(
-            "sharing rules costs {} of the time in geometric mean",
-            percent((findings.tree.regret * 1e4).round() / 1e4)
+            "sharing rules costs {} of the time {}",
+            percent((findings.tree.regret * 1e4).round() / 1e4),
+            if findings.tree.by_time { "that programs spend in these calls" } else { "in geometric mean" },
         ),
     ));
     cards.push(sureness(context.validation.and_then(|validation| validation.last())));

@@ -9,9 +9,13 @@ use crate::words::{counted, number, times};
 
 /// What the tree comes to.
 pub(super) fn summary(tree: &Tree) -> String {
+    let over = if tree.by_time {
+        "over the time that programs spend in measured cells"
+    } else {
+        "in geometric mean over measured cells"
+    };
     format!(
-        "{}; {:.3}x as fast as the builtin in geometric mean over measured cells. Sharing rules costs {:.2} % in the \
-         mean and {:.2} % at most.",
+        "{}; {:.3}x as fast as the builtin {over}. Sharing rules costs {:.2} % in the mean and {:.2} % at most.",
         counted(tree.rules, "rule"),
         tree.gain,
         tree.regret * 100.0,

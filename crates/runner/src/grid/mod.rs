@@ -14,7 +14,7 @@ mod patterns;
 mod probes;
 mod sizes;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_guidelines::{Selected, Wishes, select};
 use collrules_record::CandidateName;
@@ -116,32 +116,53 @@ impl Planner<'_> {
         Ok(plan)
     }
 
-    /// The cells that programs spend their time in, the most time first, until enough of it is covered; and those that
-    /// cannot be measured here, with the share of the time that they are.
-    fn of_programs(&self) -> (BTreeSet<Cell>, Vec<Skipped>) {
-        let most = self.layout.most(&self.survey.hosts);
-        let all: f64 = self.grid.weights.iter().map(|weight| weight.time.0).sum();
-        let mut skipped = Vec::new();
-        let mut fitting: Vec<&Weight> = Vec::new();
-        for weight in &self.grid.weights {
-            let share = format!("{:.1} % of the programs' time in collectives", 100.0 * weight.time.0 / all);
-            let here = self.layout.nodes(&self.survey.hosts, weight.cell.ranks);
-            let why = if weight.cell.ranks > most {
-                format!("there are {most} slots; {share}")
-            } else if !weight.nodes.0.is_empty() && weight.nodes != here {
-                let other = Layout::ALL.into_iter().find(|layout| {
-                    *layout != self.layout
-                        && weight.cell.ranks <= layout.most(&self.survey.hosts)
-                        && layout.nodes(&self.survey.hosts, weight.cell.ranks) == weight.nodes
-                });
-                let remedy = other.map_or(String::new(), |layout| format!("; --layout {layout} measures that"));
-                format!("the programs call it on {}, and here it would be {here}; {share}{remedy}", weight.nodes)
-            } else {
-                fitting.push(weight);
-                continue;
-            };
-            skipped.push(Skipped { cell: weight.cell, why });
+    /// The layout in which programs spend the most time, of those that there can be here.
+    pub fn layout_of_programs(&self) -> Layout {
+        let time = |layout: Layout| -> f64 {
+            self.grid.weights.iter().filter(|weight| self.lies(layout, weight)).map(|weight| weight.time.0).sum()
+        };
+        let better = |best: Layout, other: Layout| if time(other) > time(best) { other } else { best };
+        Layout::ALL.into_iter().fold(self.layout, better)
+    }
+
+    /// Whether communicators of this layout lie as those of the programs do, as far as that is known.
+    fn lies(&self, layout: Layout, weight: &Weight) -> bool {
+        let (hosts, ranks) = (&self.survey.hosts, weight.cell.ranks);
+        ranks <= layout.most(hosts) && (weight.nodes.0.is_empty() || layout.nodes(hosts, ranks) == weight.nodes)
+    }
+
+    /// Why the calls of programs cannot be measured in the layout at hand.
+    fn why_not(&self, weight: &Weight) -> String {
+        let (slots, ranks) = (self.layout.most(&self.survey.hosts), weight.cell.ranks);
+        if ranks > slots {
+            format!("there are {slots} slots")
+        } else {
+            let here = self.layout.nodes(&self.survey.hosts, ranks);
+            format!("the programs call it on {}, and here it would be {here}", weight.nodes)
         }
+    }
+
+    /// The cells that programs spend their time in, the most time first, until enough of it is covered; and those that
+    /// cannot be measured here, with the share of the time in all that are left out for the same reason.
+    fn of_programs(&self) -> (BTreeSet<Cell>, Vec<Skipped>) {
+        let weights = &self.grid.weights;
+        let all: f64 = weights.iter().map(|weight| weight.time.0).sum();
+        let (mut fitting, others): (Vec<&Weight>, Vec<&Weight>) =
+            weights.iter().partition(|weight| self.lies(self.layout, weight));
+        let reason = |weight: &Weight| (weight.cell.collective, self.why_not(weight));
+        let mut shares: BTreeMap<(Collective, String), f64> = BTreeMap::new();
+        for weight in &others {
+            *shares.entry(reason(weight)).or_default() += weight.time.0 / all;
+        }
+        let skipped = others.into_iter().map(|weight| {
+            let share = shares.get(&reason(weight)).copied().unwrap_or_default();
+            let there = Layout::ALL.into_iter().find(|layout| self.lies(*layout, weight));
+            let remedy = there.map_or(String::new(), |layout| format!("; --layout {layout} measures that"));
+            let why = self.why_not(weight);
+            let why = format!("{why}; {:.1} % of the programs' time in collectives{remedy}", 100.0 * share);
+            Skipped { cell: weight.cell, why }
+        });
+        let skipped = skipped.collect();
         fitting.sort_by(|a, b| b.time.0.total_cmp(&a.time.0));
         let enough = COVERED * fitting.iter().map(|weight| weight.time.0).sum::<f64>();
         let mut covered = 0.0;

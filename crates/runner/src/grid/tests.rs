@@ -1,8 +1,8 @@
 //! Grids of simulated clusters, whose survey lists every algorithm of a release.
 
 use collrules_record::plan::PatternPlan;
-use collrules_record::units::Ranks;
-use collrules_record::{Pattern, options};
+use collrules_record::units::{Ranks, Seconds};
+use collrules_record::{Nodes, Pattern, options};
 
 use super::*;
 use crate::Backend;
@@ -203,4 +203,33 @@ fn patterns_are_planned_inside_a_host_and_between_hosts() {
     assert!(of(&two, Layout::OnePerNode).contains(&"pingpong 2 64 0+1".to_owned()));
     assert!(of(&both, Layout::Spread).contains(&"pingpong 2 64 0+2,0+1".to_owned()));
     assert_eq!(of(&Grid { patterns: false, ..both }, Layout::Block), [""; 0]);
+}
+
+/// Two hosts of two slots; programs spend 6 s on pairs of one rank of each, 3 s on a host's two, 1 s on more ranks than there are.
+#[test]
+fn the_layout_of_programs_is_the_one_with_the_most_time() {
+    let mut survey = survey(Release::V4_1);
+    survey.hosts = ["a", "a", "b", "b"].map(str::to_owned).to_vec();
+    let weight = |ranks: u32, bytes: u64, nodes: &[u32], time: f64| Weight {
+        cell: Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(bytes) },
+        nodes: Nodes(nodes.to_vec()),
+        time: Seconds(time),
+    };
+    let across = [weight(2, 1024, &[1, 1], 4.0), weight(2, 4096, &[1, 1], 2.0)];
+    let others = [weight(2, 64, &[2], 3.0), weight(8, 64, &[4, 4], 0.6), weight(8, 128, &[4, 4], 0.4)];
+    let wanted = Grid { weights: [&across[..], &others].concat(), ranks: Vec::new(), ..grid(&[]) };
+    let planner = |grid, layout| Planner { grid, layout, oversubscribe: false, survey: &survey };
+    assert_eq!(planner(&wanted, Layout::Block).layout_of_programs(), Layout::OnePerNode);
+    let plan = planned(&wanted, Layout::OnePerNode, &survey).expect("a plan");
+    let cells: Vec<u64> = plan.cells.iter().map(|planned| planned.cell.bytes.0).collect();
+    assert_eq!(cells, [1024, 4096]);
+    let mut why: Vec<&str> = plan.skipped.iter().map(|skipped| skipped.why.as_str()).collect();
+    why.sort_unstable();
+    let slots = "there are 2 slots; 10.0 % of the programs' time in collectives";
+    assert_eq!(why[1..], [slots, slots]);
+    let there = "30.0 % of the programs' time in collectives; --layout block measures that";
+    assert!(why[0].ends_with(there), "{}", why[0]);
+    // Nothing is known of where they lie: the layout that was asked for stays.
+    let unknown = Grid { weights: vec![weight(2, 64, &[], 1.0)], ..wanted.clone() };
+    assert_eq!(planner(&unknown, Layout::OnePerNode).layout_of_programs(), Layout::OnePerNode);
 }

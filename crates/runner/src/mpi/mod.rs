@@ -49,16 +49,9 @@ pub struct MpiBackend {
 }
 
 impl MpiBackend {
-    /// A backend with this launcher.
-    pub fn new(launcher: Launcher) -> Self {
-        Self {
-            launcher,
-            pins: BTreeMap::new(),
-            scratch: PathBuf::from("."),
-            layout: Layout::Block,
-            slots: Ranks(0),
-            deployed: false,
-        }
+    /// A backend with this launcher, whose communicators take their ranks by this layout.
+    pub fn new(launcher: Launcher, layout: Layout) -> Self {
+        Self { launcher, pins: BTreeMap::new(), scratch: PathBuf::from("."), layout, slots: Ranks(0), deployed: false }
     }
 
     /// The same with launches that add nothing to the user's own settings but the name of another rules file.
@@ -91,12 +84,6 @@ impl MpiBackend {
             return Err(RunnerError::WorkerFailed("it did not say what its settings are".to_owned()));
         }
         Ok(found)
-    }
-
-    /// The same with communicators that take their ranks by this layout.
-    #[must_use]
-    pub fn laid_out(self, layout: Layout) -> Self {
-        Self { layout, ..self }
     }
 
     /// The ranks to start for communicators of up to this size. mpirun fills the first hosts first, so that where all
@@ -245,6 +232,10 @@ fn one_rule(plan: &LaunchPlan) -> Result<Option<String>, RunnerError> {
 impl Backend for MpiBackend {
     fn name(&self) -> &'static str {
         "mpi"
+    }
+
+    fn lay_out(&mut self, layout: Layout) {
+        self.layout = layout;
     }
 
     fn survey(&mut self) -> Result<Survey, RunnerError> {

@@ -11,9 +11,9 @@ use collrules_rules::{Collective, Release};
 
 use super::problem::{BUILTIN, Block, Offer, Problem, Site};
 use crate::common::{self, Convincing, convincing_choices, one_choice};
-use crate::observations::Weights;
 use crate::repair::covers;
 use crate::verdict::{JudgedCell, JudgedPoint, complexity};
+use crate::weights::Weights;
 
 /// What an encoding starts from beside the cells.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +65,7 @@ pub(crate) struct Encoding<'a> {
     pub(crate) problem: Problem,
     /// Whether all message sizes have to share one choice, or choices that interoperate.
     pub(crate) shared: bool,
+    weights: Weights<'a>,
 }
 
 /// The gain as it was measured: builtin time over candidate time.
@@ -91,13 +92,12 @@ struct Bid {
 #[derive(Clone, Debug)]
 struct Own {
     at: u64,
-    /// What it counts for.
-    weight: f64,
+    cell: Cell,
     bids: Vec<Bid>,
 }
 
 /// The problems of all collectives; cells are in order of collective, communicator size and message size.
-pub(crate) fn encodings<'a>(cells: &'a [JudgedCell], terms: &Terms<'_>) -> Vec<Encoding<'a>> {
+pub(crate) fn encodings<'a>(cells: &'a [JudgedCell], terms: &Terms<'a>) -> Vec<Encoding<'a>> {
     let convincing = convincing_choices(
         cells,
         terms.statistic,
@@ -110,7 +110,7 @@ pub(crate) fn encodings<'a>(cells: &'a [JudgedCell], terms: &Terms<'_>) -> Vec<E
     of_collective.map(|cells| encoding(cells, &convincing, terms)).collect()
 }
 
-fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Terms<'_>) -> Encoding<'a> {
+fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Terms<'a>) -> Encoding<'a> {
     let collective = cells[0].cell.collective;
     let blocks: Vec<&[JudgedCell]> = cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks).collect();
     let shared = one_choice(terms.release, &cells[0], terms.policy.assumptions);
@@ -122,11 +122,11 @@ fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Terms<
     let number: BTreeMap<Candidate, usize> =
         choices.iter().enumerate().map(|(number, candidate)| (*candidate, number)).collect();
     let classes = classes(collective, &choices, shared);
-    let bound = (1.0 + terms.policy.max_regret).ln();
+    let (weights, bound) = (terms.weights, terms.weights.bound(terms.policy.max_regret));
     let blocks_of_problem = bids.iter().map(|sites| {
-        let mut block = Block { sites: sites_of(sites, &number, bound) };
+        let mut block = Block { sites: sites_of(sites, &number, bound, weights) };
         if classes.len() > 1 {
-            bound_by_class(&mut block, &classes, bound);
+            bound_by_class(&mut block, &classes, bound, weights);
         }
         block
     });
@@ -136,7 +136,7 @@ fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Terms<
         classes,
         merge: terms.policy.between != collrules_record::policy::Between::Keep,
     };
-    Encoding { collective, choices, blocks, problem, shared }
+    Encoding { collective, choices, blocks, problem, shared, weights }
 }
 
 /// Choices that may stand beside each other for one communicator size: all, or those that interoperate. Where sizes share
@@ -169,7 +169,7 @@ fn bids_of_block(block: &[JudgedCell], shared: bool, convincing: &Convincing, te
         let at = lookup_bytes(terms.release, collective, ranks, cell.cell.bytes, 1);
         let given_back = terms.given_back.iter().any(|range| covers(range, collective, ranks, at));
         let bids = if given_back { builtin() } else { bids(cell, convincing, terms) };
-        Own { at, weight: terms.weights.of(cell.cell), bids }
+        Own { at, cell: cell.cell, bids }
     };
     let mut sites: Vec<Own> = block.iter().map(own).collect();
     // What was given back may lie between measured sizes: its ends are sites without a cell.
@@ -180,7 +180,8 @@ fn bids_of_block(block: &[JudgedCell], shared: bool, convincing: &Convincing, te
             if covers(range, collective, ranks, at)
                 && let Err(place) = sites.binary_search_by_key(&at, |site| site.at)
             {
-                sites.insert(place, Own { at, weight: 1.0, bids: builtin() });
+                // It offers one choice, whose cost is nothing whatever it counts for.
+                sites.insert(place, Own { at, cell: block[0].cell, bids: builtin() });
             }
         }
     }
@@ -247,22 +248,24 @@ fn is_harmless(point: &JudgedPoint, terms: &Terms<'_>) -> bool {
 }
 
 /// Joins cells that look up the same bytes: a choice has to be offered in all of them.
-fn sites_of(cells: &[Own], number: &BTreeMap<Candidate, usize>, bound: f64) -> Vec<Site> {
+fn sites_of(cells: &[Own], number: &BTreeMap<Candidate, usize>, bound: f64, weights: Weights<'_>) -> Vec<Site> {
     let mut sites = Vec::with_capacity(cells.len());
     for alike in cells.chunk_by(|a, b| a.at == b.at) {
-        let weight: f64 = alike.iter().map(|own| own.weight).sum();
+        let mut weight = 0.0;
         let mut offers: BTreeMap<usize, (usize, Offer)> = BTreeMap::new();
-        for Own { weight, bids, .. } in alike {
+        for Own { cell, bids, .. } in alike {
             let best = best_log_gain(bids);
+            let own_weight = weights.under(*cell, best);
+            weight += own_weight;
             for bid in bids {
                 let Some(choice) = number.get(&bid.candidate) else { continue };
                 let fresh = Offer { choice: *choice, cost: 0.0, unproven: 0, within: true };
                 let (seen, offer) = offers.entry(*choice).or_insert((0, fresh));
-                let cost = (best - bid.log_gain).max(0.0);
+                let cost = weights.cost(*cell, bid.log_gain, best);
                 *seen += 1;
-                offer.cost += cost * weight;
+                offer.cost += cost;
                 offer.unproven += u32::from(!bid.proven);
-                offer.within &= bid.tied || cost <= bound;
+                offer.within &= bid.tied || cost <= bound * own_weight;
             }
         }
         let everywhere = offers.into_values().filter(|(seen, _)| *seen == alike.len());
@@ -270,6 +273,9 @@ fn sites_of(cells: &[Own], number: &BTreeMap<Candidate, usize>, bound: f64) -> V
         if alike.len() > 1 {
             // They can only be served alike, and the bound holds for their mean.
             let least = offers.iter().map(|offer| offer.cost).fold(f64::INFINITY, f64::min);
+            if weights.are_times() && least.is_finite() {
+                weight += least;
+            }
             for offer in &mut offers {
                 // What is permitted is one choice, and the best one costs nothing.
                 offer.cost -= least;
@@ -283,7 +289,7 @@ fn sites_of(cells: &[Own], number: &BTreeMap<Candidate, usize>, bound: f64) -> V
 
 /// Where choices of one class have to serve all sites of a block, the bound holds for the mean over the sites against the
 /// best class, and within a class for each site against the best of that class.
-fn bound_by_class(block: &mut Block, classes: &[Vec<usize>], bound: f64) {
+fn bound_by_class(block: &mut Block, classes: &[Vec<usize>], bound: f64, weights: Weights<'_>) {
     let least_of = |site: &Site, class: &[usize]| {
         let costs = site.offers.iter().filter(|offer| class.contains(&offer.choice)).map(|offer| offer.cost);
         costs.fold(f64::INFINITY, f64::min)
@@ -304,6 +310,9 @@ fn bound_by_class(block: &mut Block, classes: &[Vec<usize>], bound: f64) {
             // The best that is permitted is the best class.
             offer.cost -= floors[best];
         }
+        if weights.are_times() && floors[best].is_finite() {
+            site.weight += floors[best];
+        }
     }
 }
 
@@ -313,6 +322,6 @@ impl Encoding<'_> {
     pub(crate) fn log_regret(&self, block: usize, at: u64, candidate: Candidate) -> Option<f64> {
         let site = self.problem.blocks[block].sites.iter().find(|site| site.at == at)?;
         let offer = site.offers.iter().find(|offer| self.choices[offer.choice] == candidate)?;
-        Some(offer.cost / site.weight)
+        Some(self.weights.log_regret(offer.cost, site.weight))
     }
 }

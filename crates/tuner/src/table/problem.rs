@@ -28,7 +28,7 @@ pub(crate) struct Block {
 pub(crate) struct Site {
     /// Lookup bytes.
     pub(crate) at: u64,
-    /// What the cells behind it count for, all together.
+    /// What the cells behind it count for under the best permitted choice, all together: the unit of costs.
     pub(crate) weight: f64,
     /// The number of cells behind it.
     pub(crate) cells: u32,
@@ -47,8 +47,8 @@ impl Site {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Offer {
     pub(crate) choice: usize,
-    /// Logarithm of its time over that of the best permitted candidate, summed over the cells of the site, each times what it
-    /// counts for.
+    /// What it costs beside the best permitted candidate, over the cells of the site: the logarithm of its time over that one's,
+    /// or the time that programs lose.
     pub(crate) cost: f64,
     /// Cells in which it was not shown to be better than the builtin.
     pub(crate) unproven: u32,

@@ -5,20 +5,20 @@ use super::problem::{Block, Problem, weight};
 /// Sums over the cells of some sites: what is to be made small, beside the number of rules.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(super) struct Cost {
-    pub(super) log_regret: f64,
+    pub(super) lost: f64,
     pub(super) unproven: u32,
 }
 
 impl Cost {
-    pub(super) const NONE: Self = Self { log_regret: 0.0, unproven: 0 };
-    pub(super) const IMPOSSIBLE: Self = Self { log_regret: f64::INFINITY, unproven: 0 };
+    pub(super) const NONE: Self = Self { lost: 0.0, unproven: 0 };
+    pub(super) const IMPOSSIBLE: Self = Self { lost: f64::INFINITY, unproven: 0 };
 
     pub(super) fn plus(self, other: Self) -> Self {
-        Self { log_regret: self.log_regret + other.log_regret, unproven: self.unproven + other.unproven }
+        Self { lost: self.lost + other.lost, unproven: self.unproven + other.unproven }
     }
 
     pub(super) fn is_possible(self) -> bool {
-        self.log_regret.is_finite()
+        self.lost.is_finite()
     }
 }
 
@@ -49,7 +49,7 @@ impl Joined {
             let mut costs = vec![Cost::IMPOSSIBLE; self.choices];
             let shared = self.positions.get(old) == Some(&site.at);
             for offer in site.offers.iter().filter(|offer| offer.within) {
-                let own = Cost { log_regret: offer.cost, unproven: offer.unproven };
+                let own = Cost { lost: offer.cost, unproven: offer.unproven };
                 costs[offer.choice] = if shared { own.plus(self.at(old)[offer.choice]) } else { own };
             }
             old += usize::from(shared);
