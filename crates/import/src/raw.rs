@@ -43,7 +43,18 @@ pub(super) fn fault(code: Code, what: impl Into<String>) -> Fault {
         Code::StrayLines | Code::UnusableFile => 0,
         _ => 1,
     };
-    Fault { code, what: what.into(), timings, lost: None }
+    Fault { code, what: without_middle(what.into()), timings, lost: None }
+}
+
+/// What is said of a line quotes from it, and a line may have megabytes: beginning and end are enough to find it.
+fn without_middle(what: String) -> String {
+    const KEPT: usize = 500;
+    let from = what.char_indices().nth(KEPT).map(|(at, _)| at);
+    let to = what.char_indices().rev().nth(KEPT).map(|(at, _)| at);
+    match (from, to) {
+        (Some(from), Some(to)) if from < to => format!("{} … {}", &what[..from], &what[to..]),
+        _ => what,
+    }
 }
 
 impl Fault {

@@ -93,6 +93,15 @@ fn bad_rows_are_reported_with_their_line_and_left_out() {
     }
 }
 
+/// What is said of a line of megabytes names its place and what is wrong, and stays short.
+#[test]
+fn a_long_value_is_quoted_by_its_ends() {
+    let table = rows(&format!("bcast,0,2,1,1\nbcast,0,4,1,{}\n", "7".repeat(1 << 20)));
+    let problems = problems(&table);
+    assert!(problems[0].starts_with("line 3: avg_latency_us: `777") && problems[0].ends_with("777` is not finite"));
+    assert!(problems[0].len() < 1200, "{} bytes", problems[0].len());
+}
+
 #[test]
 fn unknown_names_and_ids_are_reported_with_the_known_ones() {
     let table = rows("bcast,0,2,1,1\nbrodcast,0,2,1,1\nscatter,99,2,1,1\n");
