@@ -24,6 +24,8 @@ pub trait Executor {
 pub struct Opened {
     /// Candidates that failed, by index, with the reason.
     pub failed: Vec<(usize, String)>,
+    /// Seconds that each candidate's call took, with filling and comparing its data.
+    pub checks: Vec<f64>,
     /// Seconds that the calls took together: about what a round will take.
     pub round_cost: f64,
 }
@@ -40,9 +42,12 @@ pub fn run<X: Executor>(plan: &LaunchPlan, executor: &mut X, report: &mut dyn Fn
                 for (candidate, why) in opened.failed {
                     report(Event::Disqualified { cell, candidate, why });
                 }
-                scheduler.opened(cell, &failed, opened.round_cost);
+                let dropped = scheduler.opened(cell, &failed, &opened.checks, opened.round_cost);
                 let at = executor.elapsed();
                 report(Event::Opened { cell, seconds: at - start, at });
+                for (candidate, why) in dropped {
+                    report(Event::Dropped { cell, candidate, why });
+                }
             }
             Step::Visit(visit) => {
                 report(Event::Visiting { cell: visit.cell });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use collrules_record::plan::{CellPlan, DeployWay, PatternPlan, Schedule};
-use collrules_record::{Candidate, Cell, Placement, Ranks, Subject};
+use collrules_record::{Candidate, Cell, Placement, Ranks, Seconds, Subject};
 use serde::{Deserialize, Serialize};
 
 /// The plan of a launch.
@@ -34,6 +34,10 @@ pub struct LaunchCell {
     pub candidates: Vec<Candidate>,
     /// How much of the launch's time the cell is worth.
     pub effort: Effort,
+    /// What a round of its candidates takes, where earlier launches checked them all and the round is long: then they are
+    /// not checked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<Seconds>,
 }
 
 /// How much of a launch's time a cell is worth, after what earlier launches said.
@@ -128,7 +132,7 @@ impl LaunchPlan {
 impl LaunchCell {
     /// A cell with these candidates, as much worth as others.
     pub fn new(cell: Cell, candidates: Vec<Candidate>) -> Self {
-        Self { cell, candidates, effort: Effort::default() }
+        Self { cell, candidates, effort: Effort::default(), round: None }
     }
 }
 

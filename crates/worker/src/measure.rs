@@ -34,7 +34,7 @@ use crate::sync::{Lateness, Synchroniser, dissemination_barrier};
 use crate::turns::{Turn, turns};
 
 /// A check of a cell that took so many seconds is about as long as a round of its calls.
-const LONG_CHECK: f64 = 1.0;
+const LONG_CHECK: f64 = 0.25;
 
 /// After so many seconds without, the common clock is checked before the next visit.
 const CHECK_INTERVAL: f64 = 1.0;
@@ -234,11 +234,13 @@ impl Member<'_> {
         let base = playing.base;
         let asking = playing.asking(self.tools, &all)?;
         let mut failed = Vec::new();
+        let mut checks = Vec::with_capacity(all.len());
         let start = now();
         for place in all.iter().copied() {
             checking(place);
             asking.as_ref().map_or(Ok(()), |asking| asking.before(place))?;
             dissemination_barrier(base);
+            let called = now();
             let salt = (index as u64) << 32 | place as u64;
             // Negative: wrong data; zero: right; positive: an MPI error class.
             let spoilt = playing.strike(self.faults, Phase::Check, self.rank, place);
@@ -247,6 +249,7 @@ impl Member<'_> {
             let (mut least, mut most) = (0, 0);
             base.all_reduce_into(&mine, &mut least, SystemOperation::min());
             base.all_reduce_into(&mine, &mut most, SystemOperation::max());
+            checks.push(seconds(now() - called));
             if most > 0 {
                 failed.push((place, format!("MPI error class {most}")));
             } else if least < 0 {
@@ -262,7 +265,7 @@ impl Member<'_> {
             self.round(&mut playing, &passed.collect::<Vec<_>>(), &mut Vec::new())?;
             round_cost = seconds(now() - start);
         }
-        Ok(Opened { failed, round_cost })
+        Ok(Opened { failed, checks, round_cost })
     }
 
     fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, WorkerError> {

@@ -25,6 +25,13 @@ const SINGLE_FACTOR: f64 = 4.0;
 /// Calls of so many seconds are long.
 const LONG_CALL: f64 = 5e-3;
 
+/// By so many seconds a check has to be longer than the best one's to say anything: on processors that others use as well,
+/// whatever goes on may keep a short call waiting for tens of milliseconds.
+const HICCUP: f64 = 50e-3;
+
+/// How many times the best one's check one of that length has to take for a candidate to be dropped.
+const CHECK_FACTOR: f64 = 3.0;
+
 /// What certainly takes so many times the time of the best is dropped for good: between launches of one job on one
 /// machine, medians differ by less in 99 of 100 cells (measured on Summit and PEAK, public data of ORNL).
 const FINAL_FACTOR: f64 = 2.0;
@@ -42,6 +49,8 @@ pub(super) struct CellState {
     pub(super) active: Vec<usize>,
     /// How many of them it takes to learn something: two to compare, or the only one that there is.
     pub(super) needed: usize,
+    /// Whether earlier launches checked all candidates, so that no check has to tell what a round takes.
+    pub(super) is_known: bool,
     /// Whether candidates are compared, beginning with the builtin; the casts of a pattern are timed each for itself.
     pub(super) is_compared: bool,
     /// Candidates that stay whatever they take: the builtin, and what is left of it when another component is out of
@@ -49,6 +58,8 @@ pub(super) struct CellState {
     references: Vec<usize>,
     /// Candidates that nobody is dropped for.
     yardsticks: Vec<usize>,
+    /// Candidates that a file may ask for: only of these may all that is known be that they are slow.
+    choices: Vec<usize>,
     points: Vec<PointState>,
 }
 
@@ -57,9 +68,18 @@ pub(super) struct CellState {
 struct PointState {
     /// The median of each visit.
     medians: Vec<f64>,
+    /// Calls that were timed, and the check if it was long.
     calls: usize,
     fastest: f64,
     slowest: f64,
+}
+
+impl PointState {
+    fn note(&mut self, call: f64) {
+        self.calls += 1;
+        self.fastest = self.fastest.min(call);
+        self.slowest = self.slowest.max(call);
+    }
 }
 
 impl CellState {
@@ -70,8 +90,10 @@ impl CellState {
             candidate.choice() == Some(Choice::BUILTIN) && !matches!(candidate, Candidate::Han(_))
         };
         let is_yardstick = |place: &usize| planned.candidates[*place].is_yardstick();
+        let is_choice = |place: &usize| matches!(planned.candidates[*place], Candidate::Tuned(_) | Candidate::Han(_));
         Self {
-            round_cost: 0.0,
+            round_cost: planned.round.map_or(0.0, |round| round.0),
+            is_known: planned.round.is_some(),
             visits: 0,
             rounds: 0,
             effort: planned.effort,
@@ -80,6 +102,7 @@ impl CellState {
             is_compared: true,
             references: (0..candidates).filter(is_reference).collect(),
             yardsticks: (0..candidates).filter(is_yardstick).collect(),
+            choices: (0..candidates).filter(is_choice).collect(),
             points: vec![PointState { fastest: f64::INFINITY, ..PointState::default() }; candidates],
         }
     }
@@ -88,6 +111,7 @@ impl CellState {
     pub(super) fn of_casts(casts: usize) -> Self {
         Self {
             round_cost: 0.0,
+            is_known: false,
             visits: 0,
             rounds: 0,
             effort: Effort::Normal,
@@ -96,6 +120,7 @@ impl CellState {
             is_compared: false,
             references: Vec::new(),
             yardsticks: Vec::new(),
+            choices: Vec::new(),
             points: vec![PointState { fastest: f64::INFINITY, ..PointState::default() }; casts],
         }
     }
@@ -113,11 +138,32 @@ impl CellState {
         for (place, candidate) in visit.candidates.iter().enumerate() {
             let mut times: Vec<f64> = rounds.iter().map(|round| round[place][0]).collect();
             let point = &mut self.points[*candidate];
-            point.calls += times.len();
-            point.fastest = times.iter().copied().fold(point.fastest, f64::min);
-            point.slowest = times.iter().copied().fold(point.slowest, f64::max);
+            times.iter().for_each(|time| point.note(*time));
             point.medians.extend(median(&mut times));
         }
+    }
+
+    /// Takes in what checks took, and removes candidates that took so much longer than the best that timing their calls,
+    /// which would take most of the launch, would be a waste. Only those that are `familiar` can be judged by it, and the
+    /// fastest stays in any case, so that there is something to compare.
+    pub(super) fn drop_hopeless(&mut self, checks: &[f64], familiar: impl Fn(usize) -> bool) -> Vec<(usize, String)> {
+        let took = |place: usize| checks.get(place).copied().unwrap_or_default();
+        let by_check = |a: &usize, b: &usize| took(*a).total_cmp(&took(*b));
+        let eligible = self.active.iter().copied().filter(|place| !self.yardsticks.contains(place));
+        let Some(best) = eligible.min_by(by_check).map(took) else { return Vec::new() };
+        let stays = self.rivals().min_by(by_check);
+        let is_call = |place: usize| best > LONG_CALL && took(place) > best + HICCUP && familiar(place);
+        let beaten: Vec<(usize, String)> = self
+            .rivals()
+            .filter(|place| self.choices.contains(place) && Some(*place) != stays && is_call(*place))
+            .filter(|place| took(*place) > CHECK_FACTOR * best)
+            .map(|place| (place, format!("its check took {:.2} times that of the best", took(place) / best)))
+            .collect();
+        self.active.retain(|candidate| !beaten.iter().any(|(out, _)| out == candidate));
+        for place in self.active.iter().copied().filter(|place| is_call(*place)) {
+            self.points[place].note(took(place));
+        }
+        beaten
     }
 
     /// Removes candidates that are so much slower than the best that no later launch has to ask; the builtin, which all
@@ -129,7 +175,7 @@ impl CellState {
             .filter_map(|candidate| {
                 let (low, factor) = self.certain_ratio(candidate, best)?;
                 let calls = self.points[candidate].calls;
-                (low > factor).then(|| (candidate, format!("at least {low:.2} times the best after {calls} rounds")))
+                (low > factor).then(|| (candidate, format!("at least {low:.2} times the best after {calls} calls")))
             })
             .collect();
         self.active.retain(|candidate| !beaten.iter().any(|(out, _)| out == candidate));

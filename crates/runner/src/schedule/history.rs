@@ -13,6 +13,7 @@ use collrules_record::sample::{Ended, EndedPoint, Row};
 use collrules_record::{Candidate, Cell, Estimate, Seconds};
 
 use super::cell::LEAST_VISITS;
+use super::first_share;
 use super::visit::LEVEL;
 use crate::launch::{Effort, LaunchCell, LaunchKind, LaunchPlan};
 use crate::wire::Event;
@@ -140,7 +141,9 @@ impl History {
         let cells = self.plan.cells.iter().map(|planned| {
             let candidates = planned.candidates.iter().copied().filter(|candidate| wanted(planned.cell, *candidate));
             let effort = self.effort(planned.cell, &self.plan.schedule);
-            LaunchCell { cell: planned.cell, candidates: candidates.collect(), effort }
+            let candidates: Vec<Candidate> = candidates.collect();
+            let round = self.long_round(planned.cell, &candidates).map(Seconds);
+            LaunchCell { cell: planned.cell, candidates, effort, round }
         });
         let comparable = |planned: &LaunchCell| {
             planned.candidates.first() == Some(&Candidate::Builtin) && planned.candidates.len() > 1
@@ -194,6 +197,12 @@ impl History {
         history.effort(&self.running(cell), settings.min_gain.ln_1p(), spare)
     }
 
+    /// What a round of these candidates takes, if all of them were timed, and it is longer than a cell's first visit may be.
+    fn long_round(&self, cell: Cell, candidates: &[Candidate]) -> Option<f64> {
+        let share = first_share(&self.plan.schedule, self.plan.cells.len() + self.plan.patterns.len());
+        self.cells.get(&cell)?.round(candidates).filter(|round| *round > share)
+    }
+
     /// Whether a candidate of a cell is still in the race.
     fn running(&self, cell: Cell) -> impl Fn(Candidate) -> bool {
         move |candidate| !self.ended.contains(&(cell, candidate))
@@ -237,6 +246,16 @@ impl CellHistory {
             times.into_iter().filter_map(|(candidate, mut times)| Some((candidate, median(&mut times)?))).collect();
         ranking.sort_by(|a, b| a.1.total_cmp(&b.1));
         ranking.into_iter().map(|(candidate, _)| candidate).collect()
+    }
+
+    /// What a call of each of these takes together; nothing if one was not timed.
+    fn round(&self, candidates: &[Candidate]) -> Option<f64> {
+        let time = |candidate: &Candidate| {
+            let mut times: Vec<f64> =
+                self.visits.iter().filter_map(|(_, medians)| medians.get(candidate)).copied().collect();
+            median(&mut times)
+        };
+        candidates.iter().map(time).sum()
     }
 
     /// How much longer a candidate takes than another.

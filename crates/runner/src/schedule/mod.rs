@@ -16,13 +16,15 @@ mod visit;
 use std::collections::{BTreeSet, VecDeque};
 
 use collrules_record::plan::Schedule;
+use collrules_record::{Candidate, Ranks};
+use collrules_rules::Collective;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use self::cell::CellState;
 pub use self::visit::Visit;
-use crate::launch::{Effort, LaunchPlan};
+use crate::launch::{Effort, LaunchCell, LaunchPlan};
 use crate::wire::RankTimes;
 
 /// The share of the budget that one visit to each cell may use up; the rest is for coming back.
@@ -48,9 +50,13 @@ pub(crate) enum Step {
 /// What waits for its turn, by cell.
 #[derive(Clone, Copy, Debug)]
 enum Todo {
-    Open(usize),
+    /// Nothing was done in this launch.
+    First(usize),
     Visit(usize),
 }
+
+/// A candidate in all cells that share its communicator.
+type Player = (Collective, Ranks, Candidate);
 
 /// Decides the order of visits and the end of every point.
 #[derive(Debug)]
@@ -62,6 +68,10 @@ pub(crate) struct Scheduler {
     queue: VecDeque<Todo>,
     /// Cells that get another visit in the next pass.
     unfinished: BTreeSet<usize>,
+    /// The candidates of each cell; none for patterns.
+    players: Vec<Vec<Player>>,
+    /// Those that were called in this launch, whose connections are up therefore.
+    familiar: BTreeSet<Player>,
     rng: ChaCha8Rng,
 }
 
@@ -76,10 +86,18 @@ impl Scheduler {
             groups: groups(plan),
             queue: VecDeque::new(),
             unfinished: BTreeSet::new(),
+            players: (0..plan.subjects()).map(|at| plan.cells.get(at).map_or_else(Vec::new, players)).collect(),
+            familiar: BTreeSet::new(),
             rng: ChaCha8Rng::seed_from_u64(plan.seed),
         };
-        let order = scheduler.shuffled((0..plan.subjects()).collect());
-        scheduler.queue = order.into_iter().map(Todo::Open).collect();
+        let mut order = scheduler.shuffled((0..plan.subjects()).collect());
+        // Those that need no check come when others have called their candidates: short rounds first.
+        let round = |cell: &usize| plan.cells.get(*cell).and_then(|planned| planned.round).map_or(0.0, |round| round.0);
+        let group = |cell: &usize| scheduler.groups.as_ref().map(|groups| groups[*cell]);
+        for together in order.chunk_by_mut(|a, b| group(a) == group(b)) {
+            together.sort_by(|a, b| round(a).total_cmp(&round(b)));
+        }
+        scheduler.queue = order.into_iter().map(Todo::First).collect();
         scheduler
     }
 
@@ -93,14 +111,15 @@ impl Scheduler {
                 return Step::Stop("every cell is precise enough, or has as many rounds as allowed".to_owned());
             };
             match todo {
-                Todo::Open(_) if self.settings.limit.is_some_and(|limit| elapsed >= limit.0) => {
-                    let missing = 1 + self.queue.iter().filter(|todo| matches!(todo, Todo::Open(_))).count();
+                Todo::First(_) if self.settings.limit.is_some_and(|limit| elapsed >= limit.0) => {
+                    let missing = 1 + self.queue.iter().filter(|todo| matches!(todo, Todo::First(_))).count();
                     let cells = self.cells.len();
                     return Step::Stop(format!(
                         "the whole budget is spent; {missing} of {cells} cells were not reached"
                     ));
                 }
-                Todo::Open(cell) => return Step::Open(cell),
+                Todo::First(cell) if self.is_known(cell) => return Step::Visit(self.visit(cell)),
+                Todo::First(cell) => return Step::Open(cell),
                 // It ended at another visit of the same pass.
                 Todo::Visit(cell) if self.cells[cell].visits > 0 && !self.unfinished.contains(&cell) => {}
                 Todo::Visit(cell) => {
@@ -109,7 +128,7 @@ impl Scheduler {
                         return Step::Visit(self.visit(cell));
                     };
                     // First visits may go on: those that are waiting have not had their turn.
-                    self.queue.retain(|todo| matches!(todo, Todo::Open(_)));
+                    self.queue.retain(|todo| matches!(todo, Todo::First(_)));
                     if self.queue.is_empty() {
                         let (open, cells) = (self.unfinished.len(), self.cells.len());
                         return Step::Stop(format!(
@@ -121,14 +140,34 @@ impl Scheduler {
         }
     }
 
-    /// Takes note of a check: the candidates that failed, and the seconds that one call of each took together.
-    pub(crate) fn opened(&mut self, cell: usize, failed: &[usize], round_cost: f64) {
-        let state = &mut self.cells[cell];
+    /// Whether a cell needs no check: earlier launches made it, and every candidate was called in this launch, so that
+    /// no timed call has to set up connections.
+    fn is_known(&self, cell: usize) -> bool {
+        self.cells[cell].is_known && self.players[cell].iter().all(|player| self.familiar.contains(player))
+    }
+
+    /// Takes note of a check: the candidates that failed, the seconds that each call took, and those that a round
+    /// takes. Returns the candidates that are dropped for being beaten, with the reason.
+    pub(crate) fn opened(
+        &mut self,
+        cell: usize,
+        failed: &[usize],
+        checks: &[f64],
+        round_cost: f64,
+    ) -> Vec<(usize, String)> {
+        let (state, players) = (&mut self.cells[cell], &self.players[cell]);
         state.active.retain(|candidate| !failed.contains(candidate));
         state.round_cost = round_cost;
+        let mut dropped = Vec::new();
+        if state.is_compared && !self.settings.keep_slow {
+            // The first call in a launch sets up connections, which says nothing.
+            dropped = state.drop_hopeless(checks, |place| self.familiar.contains(&players[place]));
+        }
+        self.familiar.extend(players);
         if state.is_worth_timing() {
             self.queue.push_front(Todo::Visit(cell));
         }
+        dropped
     }
 
     /// Takes note of a visit's timings (per round, per candidate of the visit) and returns the candidates that are
@@ -179,8 +218,7 @@ impl Scheduler {
     fn visit(&self, cell: usize) -> Visit {
         let state = &self.cells[cell];
         let settings = &self.settings;
-        let budget = settings.budget.map_or(f64::INFINITY, |budget| budget.0);
-        let share = budget * FIRST_PASS_SHARE / self.cells.len() as f64;
+        let share = first_share(settings, self.cells.len());
         // As many rounds as the share pays for, but one. Where it pays for none to spare, calls are so long that what
         // precedes them does not matter, and rounds that are not timed are a waste.
         let affordable = (share / state.round_cost.max(1e-9)).min(f64::from(u32::MAX)) as u32;
@@ -195,6 +233,16 @@ impl Scheduler {
             candidates: state.active.clone(),
         }
     }
+}
+
+/// The seconds that one visit to each of so many cells may take.
+fn first_share(settings: &Schedule, cells: usize) -> f64 {
+    settings.budget.map_or(f64::INFINITY, |budget| budget.0 * FIRST_PASS_SHARE / cells as f64)
+}
+
+fn players(planned: &LaunchCell) -> Vec<Player> {
+    let LaunchCell { cell, candidates, .. } = planned;
+    candidates.iter().map(|candidate| (cell.collective, cell.ranks, *candidate)).collect()
 }
 
 /// The group of each cell, if the plan has more candidates to make communicators for than are kept at a time. Patterns

@@ -1,5 +1,6 @@
 //! The scheduler on constant times, and races on synthetic times whose truth is known.
 
+mod budgets;
 mod races;
 mod rehearsal;
 
@@ -29,7 +30,7 @@ fn drive(plan: &LaunchPlan, times: [f64; 3], failed: &[usize]) -> (Vec<Vec<u32>>
         match scheduler.next(clock) {
             Step::Open(cell) => {
                 clock += times.iter().sum::<f64>();
-                scheduler.opened(cell, failed, times.iter().sum());
+                scheduler.opened(cell, failed, &times, times.iter().sum());
             }
             Step::Visit(visit) => {
                 let round: Vec<RankTimes> = visit.candidates.iter().map(|c| [times[*c]; 3]).collect();
@@ -53,6 +54,46 @@ fn precise_cells_end_and_beaten_candidates_are_dropped() {
         assert_eq!(cell[2], schedule.rounds_per_visit, "nine times the best is dropped after one visit");
     }
     assert!(why.contains("every cell is precise enough"), "{why}");
+}
+
+#[test]
+fn a_long_check_tells_who_is_hopeless_once_connections_are_up() {
+    let schedule = Schedule::default();
+    let timed = |times, schedule| {
+        let (rounds, _) = drive(&plan(5, schedule), times, &[]);
+        rounds.iter().filter(|cell| cell[2] > 0).count()
+    };
+    assert_eq!(timed([2e-2, 2.1e-2, 9e-2], schedule), 1, "in the first cell nobody was called before");
+    assert_eq!(timed([2e-2, 2.1e-2, 6.5e-2], schedule), 5, "a hiccup may have been the cause");
+    assert_eq!(timed([1e-3, 1e-3, 9e-2], schedule), 5, "where calls are short it takes more to be sure");
+    assert_eq!(timed([2e-2, 2.1e-2, 9e-2], Schedule { keep_slow: true, ..schedule }), 5);
+    // With one rival there is something to compare in any case.
+    let (rounds, _) = drive(&plan(5, schedule), [2e-2, 9e-2, 9.1e-2], &[]);
+    assert!(rounds.iter().all(|cell| cell[0] > 0 && cell[1] > 0), "{rounds:?}");
+}
+
+#[test]
+fn long_cells_are_not_checked_again_once_connections_are_up() {
+    let mut plan = plan(4, Schedule { budget: Some(Seconds(10.0)), ..Schedule::default() });
+    for cell in &mut plan.cells[1..] {
+        cell.round = Some(Seconds(1.0));
+    }
+    let mut scheduler = Scheduler::new(&plan);
+    assert_eq!(scheduler.next(0.0), Step::Open(0), "short ones come first");
+    scheduler.opened(0, &[], &[1e-5; 3], 3e-5);
+    let cells: Vec<usize> = (0..4)
+        .map(|_| match scheduler.next(0.0) {
+            Step::Visit(visit) => visit.cell,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(cells.iter().sum::<usize>(), 6, "each is visited, none is opened: {cells:?}");
+    plan.cells[0].candidates.pop();
+    let mut scheduler = Scheduler::new(&plan);
+    scheduler.next(0.0);
+    scheduler.opened(0, &[], &[1e-5; 2], 2e-5);
+    scheduler.next(0.0);
+    assert!(matches!(scheduler.next(0.0), Step::Open(_)), "a candidate that nobody called yet has no connections");
 }
 
 #[test]

@@ -187,9 +187,10 @@ impl Executor for Computed<'_> {
 
     fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<Opened, Infallible> {
         (0..self.plan.turns(cell)).for_each(checking);
-        let round_cost = self.all_seconds(cell).iter().sum();
+        let checks = self.all_seconds(cell);
+        let round_cost = checks.iter().sum();
         self.clock += round_cost;
-        Ok(Opened { failed: Vec::new(), round_cost })
+        Ok(Opened { failed: Vec::new(), checks, round_cost })
     }
 
     fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, Infallible> {

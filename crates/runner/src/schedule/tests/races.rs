@@ -16,11 +16,14 @@ use super::rehearsal::{CellCost, Noise, Rehearsal, rehearse};
 
 const CANDIDATES: u32 = 8;
 
+/// What most machines do.
+pub(super) const USUAL: Noise = Noise { launch: 0.06, visit: 0.05, round: 0.10, call: 0.15, outliers: 0.03 };
+
 /// What machines do. Deviations of launches are those of the public data of Summit and PEAK (medians of a cell differ
 /// by 2 % and 6 % in the middle, by 22 % and 39 % in one cell of ten), and twice that.
 const NOISES: [(&str, Noise); 3] = [
     ("quiet", Noise { launch: 0.02, visit: 0.02, round: 0.05, call: 0.05, outliers: 0.01 }),
-    ("usual", Noise { launch: 0.06, visit: 0.05, round: 0.10, call: 0.15, outliers: 0.03 }),
+    ("usual", USUAL),
     ("rough", Noise { launch: 0.12, visit: 0.10, round: 0.20, call: 0.30, outliers: 0.10 }),
 ];
 
@@ -99,8 +102,9 @@ fn race(cells: u64) {
             samples as u64 / cells,
         );
         assert!(near.1 as u64 >= cells, "{name}");
-        // Twice the noise of a busy production machine is beyond what the rules are made for, but not by much.
-        let most = if name == "rough" { 10 } else { 1 };
+        // Twice the noise of a busy production machine is beyond what the rules are made for, but not by much: 9 in
+        // thousands of cells, and what luck adds in a hundred.
+        let most = if name == "rough" { 20 } else { 1 };
         assert!(near.0 * 1000 <= near.1 * most, "{name}: {near:?} of those within 3 % were dropped");
         assert!(far.0 * 100 >= far.1 * 98, "{name}: only {far:?} of those far behind were dropped");
     }

@@ -41,9 +41,15 @@ pub(super) struct Noise {
     pub(super) round: f64,
     /// A single call.
     pub(super) call: f64,
-    /// The share of calls that take several times as long: 2 to 10 times.
+    /// The share of calls that take several times as long: 2 to 10 times, but no more than [`HICCUP`] longer.
     pub(super) outliers: f64,
 }
+
+/// What systems keep a call waiting for at most, in seconds.
+const HICCUP: f64 = 30e-3;
+
+/// A check of a cell that takes so long tells what a round takes, as in the worker.
+const LONG_CHECK: f64 = 0.25;
 
 /// What came of a rehearsal.
 #[derive(Clone, Debug, Default)]
@@ -92,10 +98,21 @@ impl Player<'_> {
         if deviation > 0.0 { (deviation * self.rng.sample::<f64, _>(StandardNormal)).exp() } else { 1.0 }
     }
 
-    fn call(&mut self, noise: Noise) -> f64 {
-        let factor = self.factor(noise.call);
+    fn call(&mut self, time: f64, noise: Noise) -> f64 {
+        let time = time * self.factor(noise.call);
         let slow = noise.outliers > 0.0 && self.rng.random::<f64>() < noise.outliers;
-        if slow { factor * (2.0 + 8.0 * self.rng.random::<f64>()) } else { factor }
+        if slow { time + (time * (1.0 + 8.0 * self.rng.random::<f64>())).min(HICCUP) } else { time }
+    }
+
+    /// What a candidate's calls take in this launch, but for what changes from visit to visit.
+    fn in_launch(&mut self, cell: usize, place: usize, cost: &CellCost) -> f64 {
+        let call = cost.calls.get(&self.plan.cells[cell].candidates[place]).copied().unwrap_or_default();
+        if let Some(known) = self.launch.get(&(cell, place)) {
+            return call * known;
+        }
+        let drawn = self.factor(cost.noise.launch);
+        self.launch.insert((cell, place), drawn);
+        call * drawn
     }
 }
 
@@ -105,10 +122,19 @@ impl Executor for Player<'_> {
     fn open(&mut self, cell: usize, checking: &mut dyn FnMut(usize)) -> Result<Opened, Infallible> {
         let planned = &self.plan.cells[cell];
         (0..planned.candidates.len()).for_each(checking);
-        let cost = self.costs.get(&planned.cell);
-        let calls: f64 = cost.map_or(0.0, |cost| cost.calls.values().map(|call| call + cost.turn).sum());
-        self.clock += cost.map_or(0.0, |cost| cost.check * planned.candidates.len() as f64);
-        Ok(Opened { failed: Vec::new(), round_cost: calls })
+        let Some(cost) = self.costs.get(&planned.cell) else { return Ok(Opened::default()) };
+        let mut checks = Vec::with_capacity(planned.candidates.len());
+        for place in 0..planned.candidates.len() {
+            let time = self.in_launch(cell, place, cost);
+            checks.push(cost.check + self.call(time, cost.noise));
+        }
+        let mut round_cost = checks.iter().sum();
+        self.clock += round_cost;
+        if round_cost < LONG_CHECK {
+            round_cost = cost.calls.values().map(|call| call + cost.turn).sum();
+            self.clock += round_cost;
+        }
+        Ok(Opened { failed: Vec::new(), checks, round_cost })
     }
 
     fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, Infallible> {
@@ -116,19 +142,12 @@ impl Executor for Player<'_> {
         let Some(cost) = self.costs.get(&planned.cell) else { return Ok(Vec::new()) };
         let mut base = Vec::with_capacity(visit.candidates.len());
         for place in &visit.candidates {
-            let known = self.launch.get(&(visit.cell, *place)).copied();
-            let launch = known.unwrap_or_else(|| {
-                let drawn = self.factor(cost.noise.launch);
-                self.launch.insert((visit.cell, *place), drawn);
-                drawn
-            });
-            let call = cost.calls.get(&planned.candidates[*place]).copied().unwrap_or_default();
-            base.push(call * launch * self.factor(cost.noise.visit));
+            base.push(self.in_launch(visit.cell, *place, cost) * self.factor(cost.noise.visit));
         }
         let mut rounds = Vec::with_capacity(visit.rounds as usize);
         for round in 0..visit.warmup + visit.rounds {
             let common = self.factor(cost.noise.round);
-            let times: Vec<f64> = base.iter().map(|base| base * common * self.call(cost.noise)).collect();
+            let times: Vec<f64> = base.iter().map(|base| self.call(base * common, cost.noise)).collect();
             self.clock += times.iter().map(|time| time + cost.turn).sum::<f64>();
             if round >= visit.warmup {
                 rounds.push(times.into_iter().map(|time| [time; 3]).collect());

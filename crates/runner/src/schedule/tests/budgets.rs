@@ -1,0 +1,200 @@
+//! What a budget buys: whole campaigns of the sizes that people ask for, and how good the choices are in the end.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use collrules_record::estimate::median;
+use collrules_record::plan::{CellPlan, Plan, Schedule};
+use collrules_record::sample::Row;
+use collrules_record::units::{Bytes, Ranks, Seconds};
+use collrules_record::{Candidate, Cell};
+use collrules_rules::{Choice, Collective};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::races::USUAL;
+use super::rehearsal::{CellCost, Noise, rehearse};
+
+/// A campaign that people ask for.
+struct Asked {
+    name: &'static str,
+    /// Collectives with the seconds of their best at the largest size, and how many candidates that has.
+    collectives: &'static [(Collective, f64, u32)],
+    /// Sizes: so many powers of two.
+    sizes: u32,
+    /// The time of the shortest call, the budget, and what starting a job takes.
+    latency: f64,
+    budget: f64,
+    startup: f64,
+}
+
+const CAMPAIGNS: [Asked; 4] = [
+    Asked {
+        // What was seen on 4 virtual hosts of 2 slots: docs/han.md.
+        name: "4 hosts x 2, up to 512 KiB, 210 s",
+        collectives: &[
+            (Collective::Allgather, 0.197, 9),
+            (Collective::Allreduce, 0.068, 10),
+            (Collective::Bcast, 0.034, 27),
+            (Collective::Reduce, 0.032, 35),
+        ],
+        sizes: 19,
+        latency: 3e-4,
+        budget: 210.0,
+        startup: 2.5,
+    },
+    Asked {
+        name: "8 hosts x 2, up to 512 KiB, 210 s",
+        collectives: &[
+            (Collective::Allgather, 0.45, 9),
+            (Collective::Allreduce, 0.13, 10),
+            (Collective::Bcast, 0.06, 27),
+            (Collective::Reduce, 0.07, 35),
+        ],
+        sizes: 19,
+        latency: 1e-3,
+        budget: 210.0,
+        startup: 4.0,
+    },
+    Asked {
+        name: "8 hosts x 1, up to 512 KiB, 60 s",
+        collectives: &[(Collective::Bcast, 0.034, 24), (Collective::Allreduce, 0.060, 9)],
+        sizes: 19,
+        latency: 2e-4,
+        budget: 60.0,
+        startup: 1.0,
+    },
+    Asked {
+        name: "one host, up to 1 MiB, 20 s",
+        collectives: &[
+            (Collective::Allgather, 4e-3, 9),
+            (Collective::Allreduce, 1.5e-3, 10),
+            (Collective::Bcast, 5e-4, 27),
+            (Collective::Reduce, 8e-4, 35),
+        ],
+        sizes: 20,
+        latency: 2e-6,
+        budget: 20.0,
+        startup: 0.5,
+    },
+];
+
+impl Asked {
+    fn plan(&self) -> Plan {
+        let launches = 3;
+        let per_launch = Seconds(self.budget / f64::from(launches) - self.startup);
+        let schedule = Schedule { budget: Some(per_launch), startup: Seconds(self.startup), ..Schedule::default() };
+        let cells = self.collectives.iter().flat_map(|(collective, _, most)| {
+            (0..self.sizes).map(|power| {
+                let cell = Cell { collective: *collective, ranks: Ranks(8), bytes: Bytes(1 << power) };
+                // Segments make more of them where messages are long.
+                let count = if power * 4 > self.sizes * 3 { *most } else { (*most).min(12) };
+                let tuned = (1..count).map(|id| Candidate::Tuned(Choice::plain(id)));
+                CellPlan::new(cell, std::iter::once(Candidate::Builtin).chain(tuned).collect())
+            })
+        });
+        Plan::new(cells.collect(), launches, schedule, 7)
+    }
+
+    /// Each candidate's latency and bandwidth, and something of its own at each size.
+    fn truth(&self, plan: &Plan, noise: Noise, seed: u64) -> BTreeMap<Cell, CellCost> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut cost_of = BTreeMap::new();
+        for (collective, longest, most) in self.collectives {
+            let factor = |rng: &mut ChaCha8Rng| 1.0 + 4.0 * rng.random::<f64>().powi(2);
+            let pairs: Vec<(f64, f64)> = (0..*most).map(|_| (factor(&mut rng), factor(&mut rng))).collect();
+            cost_of.insert(*collective, (*longest, pairs));
+        }
+        let costs = plan.cells.iter().map(|planned| {
+            let (longest, pairs) = &cost_of[&planned.cell.collective];
+            let share = planned.cell.bytes.0 as f64 / f64::from(1 << (self.sizes - 1));
+            let call = |(candidate, (latency, bandwidth)): (&Candidate, &(f64, f64))| {
+                let time = self.latency * latency + longest * share * bandwidth;
+                (*candidate, time * (1.0 + 0.1 * rng.random::<f64>()))
+            };
+            let calls = planned.candidates.iter().zip(pairs).map(call).collect();
+            (planned.cell, CellCost { calls, check: 1e-3 + self.latency, turn: self.latency / 10.0, noise })
+        });
+        costs.collect()
+    }
+}
+
+/// What a campaign comes to: how often a cell is visited in the median and at least, the geometric mean of the chosen
+/// one's time over the best one's, and the share of cells where that is above 1.1.
+#[derive(Debug)]
+struct Outcome {
+    visits: f64,
+    least: usize,
+    regret: f64,
+    far: f64,
+}
+
+/// Calls by launch and visit.
+type Visits = BTreeMap<(u32, u32), Vec<f64>>;
+
+fn play(asked: &Asked, noise: Noise, seed: u64) -> Outcome {
+    let plan = asked.plan();
+    let truth = asked.truth(&plan, noise, seed);
+    let rehearsal = rehearse(&plan, &truth, 0.05, seed);
+    let mut timed: BTreeMap<Cell, BTreeMap<Candidate, Visits>> = BTreeMap::new();
+    let mut ended = Vec::new();
+    for row in &rehearsal.rows {
+        match row {
+            Row::Sample(sample) => {
+                let visits = timed.entry(sample.cell).or_default().entry(sample.candidate).or_default();
+                visits.entry((sample.launch, sample.visit)).or_default().push(sample.max.0);
+            }
+            Row::Ended(point) => ended.push((point.cell, point.candidate)),
+            Row::Pattern(_) | Row::EndedCast(_) => {}
+        }
+    }
+    let (mut visits, mut regrets) = (Vec::new(), Vec::new());
+    for planned in &plan.cells {
+        let cell = planned.cell;
+        let known = timed.get(&cell);
+        let count = known.and_then(|known| known.get(&Candidate::Builtin)).map_or(0, BTreeMap::len);
+        visits.push(count);
+        // As verdicts do: nothing but the builtin where visits are too few for a test.
+        let medians = known.into_iter().flatten().filter_map(|(candidate, visits)| {
+            let mut medians: Vec<f64> = visits.values().filter_map(|calls| median(&mut calls.clone())).collect();
+            let may = *candidate == Candidate::Builtin || medians.len() >= 6 && !ended.contains(&(cell, *candidate));
+            may.then(|| median(&mut medians).map(|median| (*candidate, median)))?
+        });
+        let chosen = medians.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(Candidate::Builtin, |(candidate, _)| candidate);
+        let calls = &truth[&cell].calls;
+        let best = calls.values().copied().fold(f64::INFINITY, f64::min);
+        regrets.push(calls[&chosen] / best);
+    }
+    let cells = regrets.len() as f64;
+    let mut counts: Vec<f64> = visits.iter().map(|visits| *visits as f64).collect();
+    Outcome {
+        visits: median(&mut counts).unwrap_or_default(),
+        least: visits.iter().copied().min().unwrap_or_default(),
+        regret: (regrets.iter().map(|regret| regret.ln()).sum::<f64>() / cells).exp(),
+        far: regrets.iter().filter(|regret| **regret > 1.1).count() as f64 / cells,
+    }
+}
+
+#[test]
+fn long_calls_leave_time_for_a_decision() {
+    let asked = &CAMPAIGNS[0];
+    let outcome = play(asked, USUAL, 1);
+    assert!(outcome.least >= 8, "{outcome:?}");
+    assert!(outcome.regret < 1.02 && outcome.far < 0.03, "{outcome:?}");
+}
+
+#[test]
+#[ignore = "prints what budgets buy: cargo test --release -p collrules-runner --lib budgets -- --ignored --nocapture"]
+fn what_budgets_buy() {
+    for asked in &CAMPAIGNS {
+        for seed in 1..=6 {
+            let Outcome { visits, least, regret, far } = play(asked, USUAL, seed);
+            let _ = writeln!(
+                std::io::stdout(),
+                "{}: {visits} visits in the median, {least} at least; {regret:.3} times the best, {:.1} % of cells above 1.1",
+                asked.name,
+                100.0 * far
+            );
+        }
+    }
+}
