@@ -6,7 +6,7 @@ use collrules_record::findings::Crossover;
 use collrules_record::handover::HandedSteps;
 use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Cell, Handed, Handover};
-use collrules_rules::metric::{Metric, lookup_bytes, metric};
+use collrules_rules::metric::{Metric, metric};
 use collrules_rules::steps::Steps;
 use collrules_rules::table::RankSteps;
 use collrules_rules::{Collective, Release, RuleTable};
@@ -59,8 +59,7 @@ pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> Built {
     for encoding in &encodings {
         for (block, cells) in encoding.blocks.iter().enumerate() {
             for cell in *cells {
-                let Cell { collective, ranks, bytes } = cell.cell;
-                let at = lookup_bytes(terms.release, collective, ranks, bytes, 1);
+                let at = cell.cell.lookup_bytes(terms.release);
                 let log_regret = encoding.log_regret(block, at, built.served(terms.release, cell));
                 built.log_regrets.insert(cell.cell, log_regret.unwrap_or(0.0));
             }
@@ -94,10 +93,10 @@ fn handed(collective: Collective, steps: &Steps<Sizes>, terms: &Terms<'_>) -> Ha
 }
 
 impl Built {
-    /// Who serves a cell, called with a datatype of one byte.
+    /// Who serves a cell.
     pub(crate) fn served(&self, release: Release, cell: &JudgedCell) -> Candidate {
-        let Cell { collective, ranks, bytes } = cell.cell;
-        let at = lookup_bytes(release, collective, ranks, bytes, 1);
+        let Cell { collective, ranks, .. } = cell.cell;
+        let at = cell.cell.lookup_bytes(release);
         self.serving.get(&collective).map_or(Candidate::Builtin, |steps| *steps.get(ranks.0.into()).get(at))
     }
 

@@ -7,7 +7,6 @@ use collrules_record::policy::Between;
 use collrules_record::tree::{CollectiveBranch, Evidence, Leaf, LeafGain, RankBranch, RankChange, Tree};
 use collrules_record::{Candidate, Ranks};
 use collrules_rules::hazard::RankRange;
-use collrules_rules::metric::lookup_bytes;
 use collrules_rules::registry::describe;
 use collrules_rules::{Collective, Release};
 
@@ -62,8 +61,7 @@ fn branch(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> CollectiveB
         let mut measured: Vec<Ranks> = own.iter().map(|cell| cell.cell.ranks).collect();
         measured.dedup();
         let leaf = |(start, stop, candidate): (u64, Option<u64>, &Candidate)| {
-            let lookup =
-                |cell: &JudgedCell| lookup_bytes(terms.release, collective, cell.cell.ranks, cell.cell.bytes, 1);
+            let lookup = |cell: &JudgedCell| cell.cell.lookup_bytes(terms.release);
             let own: Vec<&JudgedCell> = own.iter().copied().filter(|cell| inside(start, stop, lookup(cell))).collect();
             Leaf {
                 first: start,

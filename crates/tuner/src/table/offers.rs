@@ -6,7 +6,6 @@ use collrules_record::findings::{Criteria, Statistic};
 use collrules_record::validation::GivenBack;
 use collrules_record::{Candidate, Cell, Component, HanChoice, HanSettings, Policy};
 use collrules_rules::hazard::interoperate;
-use collrules_rules::metric::lookup_bytes;
 use collrules_rules::{Collective, Release};
 
 use super::problem::{BUILTIN, Block, Offer, Problem, Site};
@@ -166,7 +165,7 @@ fn bids_of_block(block: &[JudgedCell], shared: bool, convincing: &Convincing, te
     let Cell { collective, ranks, .. } = block[0].cell;
     let builtin = || vec![Bid { candidate: Candidate::Builtin, log_gain: 0.0, proven: true, tied: false }];
     let own = |cell: &JudgedCell| {
-        let at = lookup_bytes(terms.release, collective, ranks, cell.cell.bytes, 1);
+        let at = cell.cell.lookup_bytes(terms.release);
         let given_back = terms.given_back.iter().any(|range| covers(range, collective, ranks, at));
         let bids = if given_back { builtin() } else { bids(cell, convincing, terms) };
         Own { at, cell: cell.cell, bids }

@@ -7,8 +7,8 @@
 use collrules_record::findings::Crossover;
 use collrules_record::policy::Between;
 use collrules_record::validation::GivenBack;
-use collrules_record::{Bytes, Candidate, Ranks};
-use collrules_rules::metric::{Metric, lookup_bytes, metric};
+use collrules_record::{Bytes, Candidate, Cell, Ranks};
+use collrules_rules::metric::{Metric, metric};
 use collrules_rules::registry::{self, RankNeed, When};
 use collrules_rules::steps::Steps;
 use collrules_rules::{Choice, Collective, Release};
@@ -103,29 +103,21 @@ fn boundary_of_range(
         return high;
     }
     let of_block = |block: &&&[JudgedCell]| {
-        let lookup = |cell: &JudgedCell| lookup(cell, cell.cell.bytes, terms.release);
-        let upper = block.partition_point(|cell| lookup(cell) < high);
+        let upper = block.partition_point(|cell| cell.cell.lookup_bytes(terms.release) < high);
         let (lower, upper) = (block.get(upper.checked_sub(1)?)?, block.get(upper)?);
-        Some(lookup_at(lower, boundary(lower, upper, below, above), terms.release).clamp(low + 1, high))
+        let boundary = Cell { bytes: boundary(lower, upper, below, above), ..lower.cell };
+        Some(boundary.lookup_bytes(terms.release).clamp(low + 1, high))
     };
     let mut found: Vec<u64> = blocks.iter().filter_map(|block| of_block(&block)).collect();
     found.sort_unstable();
     found.get(found.len() / 2).copied().unwrap_or(high)
 }
 
-fn lookup(cell: &JudgedCell, bytes: Bytes, release: Release) -> u64 {
-    lookup_bytes(release, cell.cell.collective, cell.cell.ranks, bytes, 1)
-}
-
-fn lookup_at(cell: &JudgedCell, bytes: Bytes, release: Release) -> u64 {
-    lookup(cell, bytes, release)
-}
-
 /// The changes of choice inside the measured range of a block.
 fn changes(encoding: &Encoding<'_>, block: &[JudgedCell], sizes: &Sizes, terms: &Terms<'_>) -> Vec<Crossover> {
     let (collective, ranks) = (encoding.collective, block[0].cell.ranks);
     let Metric::Times(factor) = metric(terms.release, collective, ranks) else { return Vec::new() };
-    let served = |cell: &JudgedCell| *sizes.get(lookup(cell, cell.cell.bytes, terms.release));
+    let served = |cell: &JudgedCell| *sizes.get(cell.cell.lookup_bytes(terms.release));
     let change = |pair: &[JudgedCell]| {
         let (lower, upper) = (&pair[0], &pair[1]);
         let (below, above) = (served(lower), served(upper));
@@ -133,7 +125,7 @@ fn changes(encoding: &Encoding<'_>, block: &[JudgedCell], sizes: &Sizes, terms: 
             return None;
         }
         let start = |lookup: u64| sizes.iter().map(|(start, _, _)| start).filter(|start| *start <= lookup).max();
-        let at = Bytes(start(lookup(upper, upper.cell.bytes, terms.release))?.div_ceil(factor.max(1)));
+        let at = Bytes(start(upper.cell.lookup_bytes(terms.release))?.div_ceil(factor.max(1)));
         let bracket = (lower.cell.bytes, upper.cell.bytes);
         let interval = interval(block, at, below, above);
         let by = |side| Some(side).filter(|side| !matches!(side, Candidate::Builtin | Candidate::Tuned(_)));
