@@ -83,9 +83,10 @@ fn text(fitted: &Model, target: Option<&RunDir>) -> String {
 fn predict(args: &Predict) -> Result<(), Failure> {
     let fitted = model::open(&args.model)?;
     let question = args.question();
-    let (choice, time) = model::ask(&fitted, &question)?;
+    let (choice, time, corrected) = model::ask(&fitted, &question)?;
+    let by = if corrected { "the model, corrected by measured calls of this algorithm" } else { "the model" };
     screen::print(&format!(
-        "{} {choice} on {} ranks with {} takes {} by the model\n",
+        "{} {choice} on {} ranks with {} takes {} by {by}\n",
         question.collective,
         args.np,
         args.size,

@@ -1,5 +1,6 @@
 //! Probes to a model.
 
+use collrules_record::Bytes;
 use collrules_record::model::{FORMAT, Model, Where};
 use collrules_rules::Release;
 
@@ -59,6 +60,7 @@ pub fn fit(probes: &Probes, limits: &[Limit], terms: Terms, origin: Origin) -> R
         level: terms.level,
         launches,
         ranks: probes.ranks().into_iter().map(|rank| (rank, probes.hosts.get(&rank).cloned())).collect(),
+        eager: limits.iter().map(|limit| (limit.place, Bytes(limit.bytes))).collect(),
         ways,
         nodes,
         slow,

@@ -15,11 +15,13 @@
 //! | `platform`, `play` | nodes and links, and messages played on them |
 //! | `machine` | a model as such a platform |
 //! | `tree`, `schedule` | the messages of coll/tuned's algorithms |
+//! | `correct` | what else an algorithm takes, from what it took at other sizes |
 //! | `predict` | what a model says of a collective |
 //! | `quality` | what it says of collectives that were measured, beside what neighbouring sizes say |
 //! | [`irregular`] | distributions of calls: stalls, their cures, leaps |
 //! | `export` | models as network simulators read them |
 
+mod correct;
 mod curve;
 mod export;
 mod fit;

@@ -20,6 +20,9 @@ use crate::way::at;
 /// shared: nodes that really took so long would leave less than nothing for the network.
 const SHARED: f64 = 1.1;
 
+/// By so much two messages at once have to exceed what pairs show of a link, to be believed.
+const CLEARLY: f64 = 1.15;
+
 /// What each launch says of each node or pair.
 type ByLaunch<K> = BTreeMap<K, Vec<f64>>;
 
@@ -67,8 +70,11 @@ pub(crate) fn fit(probes: &Probes, level: f64, unknown: &mut Vec<String>) -> Opt
     // A link carries what the quickest of its pairs gets, and what two messages at once show.
     let link = |rank: &u32| {
         let own = measured.iter().filter(|(i, j)| i == rank || j == rank);
-        let rates = own.filter_map(rate).chain(mean(estimates.fullest(*rank)).and_then(inverse));
-        rates.max_by(|a, b| a.point.total_cmp(&b.point)).filter(|_| shared_links)
+        let of_pairs = own.filter_map(rate).max_by(|a, b| a.point.total_cmp(&b.point));
+        let at_once = mean(estimates.fullest(*rank)).and_then(inverse);
+        // Long messages of a pair say it more exactly, but a partner may be what limits them.
+        let clearly = |more: &Estimate| of_pairs.is_none_or(|pair| more.point > CLEARLY * pair.point);
+        at_once.filter(clearly).or(of_pairs).filter(|_| shared_links)
     };
     let node = |rank: &u32| Node {
         rank: *rank,

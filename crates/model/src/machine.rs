@@ -17,6 +17,12 @@ pub enum Side {
     Slow,
 }
 
+/// Bytes per second of what nothing limits.
+const FREE: f64 = 1e12;
+
+/// A pair whose rate is below this share of what its links carry is slow by itself.
+const OWN: f64 = 0.8;
+
 /// Why a model does not say what is asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsaid {
@@ -75,6 +81,14 @@ pub fn platform(model: &Model, ranks: usize, side: Side) -> Result<Platform, Uns
     let hosts = host.iter().max().map_or(0, |last| last + 1);
     let mut made = Platform { host, ..Platform::shared_links(ranks, f64::INFINITY) };
     made.link = vec![f64::INFINITY; hosts];
+    let between = model.way(Where::Between);
+    let burst = between.and_then(|way| way.burst.as_ref()).map_or(0.0, |burst| match side {
+        Side::Quick => burst.high.unwrap_or(burst.point),
+        Side::Middle => burst.point,
+        Side::Slow => burst.low.unwrap_or(burst.point).max(0.0),
+    });
+    made.burst = vec![burst; hosts];
+    made.eager = model.eager.get(&Where::Between).map(|limit| limit.0);
     for i in 0..ranks {
         for j in (0..ranks).filter(|j| *j != i) {
             let place = if made.host[i] == made.host[j] { Where::Inside } else { Where::Between };
@@ -82,7 +96,9 @@ pub fn platform(model: &Model, ranks: usize, side: Side) -> Result<Platform, Uns
             let (last, first) = usual.ok_or(Unsaid::Pairs(place))?;
             // What is known of all pairs holds where nothing is known of this one.
             made.latency[i][j] = side.time(&first.alpha);
-            made.cap[i][j] = 1.0 / side.time(&last.beta).max(f64::MIN_POSITIVE);
+            // Through a link that lets bursts pass, short messages are as quick as they are; the link has the rate of long ones.
+            let usual = if burst > 0.0 && place == Where::Between { first } else { last };
+            made.cap[i][j] = 1.0 / side.time(&usual.beta).max(1.0 / FREE);
         }
     }
     let Some(nodes) = &model.nodes else {
@@ -119,7 +135,10 @@ pub fn platform(model: &Model, ranks: usize, side: Side) -> Result<Platform, Uns
                 // What is known of the pair is the whole way, of which the nodes have their part.
                 None => (made.latency[i][j] - made.fixed[i] - made.fixed[j]).max(0.0),
             };
+            let link = made.link[made.host[i]].min(made.link[made.host[j]]);
             made.cap[i][j] = match &pair.rate {
+                // What its links explain is theirs, beside what passes them for free.
+                Some(rate) if burst > 0.0 && side.rate(rate) > OWN * link => made.cap[i][j],
                 Some(rate) => side.rate(rate),
                 None if nodes.shared_links || nodes.bytes.0 == 0 => made.cap[i][j],
                 // What the nodes take is all there is to see.

@@ -212,3 +212,28 @@ fn two_ranks_are_a_pair_and_no_more() {
     assert!(model.unknown.iter().any(|why| why.contains("three ranks")), "{:?}", model.unknown);
     assert!(fit(&Probes::default(), &[], TERMS, origin()).is_err());
 }
+
+/// Links behind a bucket of tokens: short messages pass at once, and a train of them soon does not.
+#[test]
+fn what_passes_idle_links_comes_back() {
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let normal = Normal::new(1.0, 0.005).expect("a spread");
+    for (burst, found) in [(16e3, true), (0.0, false)] {
+        let platform =
+            Platform { burst: vec![burst; 3], latency: vec![vec![30e-6; 3]; 3], ..Platform::shared_links(3, 25e6) };
+        let mut timings = timings(&platform, &[0, 1024, 8192, 32768, 131_072, 524_288], 3, 0.005, &mut rng);
+        for there in [0, 1024, 8192, 32768] {
+            let kind = Kind::Train { messages: 10, delay: 0 };
+            let ends = play(&platform, &kind.programs(&[0, 1], there, 0, 3)).expect("it ends");
+            for launch in 0..3 {
+                let probe = Probe { kind, ranks: vec![0, 1], there, back: 0 };
+                timings.push(Timing { probe, launch, seconds: ends[0] * normal.sample(&mut rng) });
+            }
+        }
+        let way = fitted(timings).ways.remove(0);
+        assert_eq!(way.burst.is_some(), found, "{way:?}");
+        assert!(way.burst.is_none_or(|it| (it.point / burst - 1.0).abs() < 0.1), "{:?}", way.burst);
+        let gap = way.loggp.and_then(|found| found.gap_per_byte).expect("trains").point;
+        assert!((gap * 25e6 - 1.0).abs() < 0.05, "{gap}");
+    }
+}

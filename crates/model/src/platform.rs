@@ -1,5 +1,9 @@
 //! What messages are played on.
 
+/// Open MPI's eager limit counts what it puts before the bytes of a message as well (ompi/mca/pml/ob1: the header of a match with
+/// that of btl/tcp), so that a message of 64 KiB is beyond a limit of 64 KiB.
+const HEADER: u64 = 64;
+
 /// Nodes, the pairs between them, and the links that they share. Times are in seconds, rates in bytes per second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Platform {
@@ -15,6 +19,11 @@ pub struct Platform {
     pub host: Vec<usize>,
     /// What each host's link carries in each direction.
     pub link: Vec<f64>,
+    /// The bytes that pass each host's link free of it, in each direction, after it was idle for long: the depth of the bucket
+    /// of tokens that limits it.
+    pub burst: Vec<f64>,
+    /// How much of a message to another host goes before its receiver asks for the rest: the eager limit. Without one, all.
+    pub eager: Option<u64>,
 }
 
 impl Platform {
@@ -27,6 +36,8 @@ impl Platform {
             cap: vec![vec![f64::INFINITY; ranks]; ranks],
             host: (0..ranks).collect(),
             link: vec![rate; ranks],
+            burst: vec![0.0; ranks],
+            eager: None,
         }
     }
 
@@ -37,6 +48,12 @@ impl Platform {
 
     pub(crate) fn handling(&self, rank: usize, bytes: u64) -> f64 {
         self.fixed[rank] + self.per_byte[rank] * bytes as f64
+    }
+
+    /// How many bytes of a message may go at once.
+    pub(crate) fn at_first(&self, from: usize, to: usize, bytes: u64) -> u64 {
+        let limit = self.eager.filter(|_| self.host[from] != self.host[to]);
+        limit.map_or(bytes, |limit| limit.saturating_sub(HEADER).min(bytes))
     }
 
     pub(crate) fn latency(&self, from: usize, to: usize) -> f64 {
@@ -58,5 +75,10 @@ impl Platform {
     /// The rates of all links: of each host out and in.
     pub(crate) fn rates(&self) -> Vec<f64> {
         self.link.iter().flat_map(|rate| [*rate; 2]).collect()
+    }
+
+    /// What passes them for free, in the same order.
+    pub(crate) fn bursts(&self) -> Vec<f64> {
+        self.burst.iter().flat_map(|burst| [*burst; 2]).collect()
     }
 }

@@ -3,7 +3,10 @@
 //! A rank handles one message at a time: it takes the node's fixed time and its time per byte to send one, and the same to
 //! receive one. In between the message crosses the sender's link and the receiver's, which all transfers of the moment share
 //! so that none can have more without one that has less losing some (max-min), and arrives after the latency of the pair.
-//! Messages of a pair travel one after the other, as through a connection. Senders do not wait for receivers: what is sent is in a buffer.
+//! A link that was idle lets a burst pass before its rate holds, and earns it again while it carries less than its rate.
+//! Messages of a pair travel one after the other, as through a connection. What is sent is in a buffer, and its sender goes on.
+//! Of a message beyond the eager limit only so much travels at first; the rest waits until the receiver asks for it, and a
+//! sender that settles waits for that as well.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -25,6 +28,8 @@ pub enum Action {
         /// The rank that sends it.
         from: u32,
     },
+    /// Waits until the receivers of all that it sent have asked for the rest: what a blocking send ends with.
+    Settle,
     /// Does something else for so many seconds.
     Busy(f64),
 }
@@ -39,15 +44,48 @@ pub struct Stuck(pub Vec<usize>);
 enum End {
     /// A rank is through with its action.
     Action(usize),
-    /// A message is there.
+    /// A part of a message is there.
     Arrival(Message),
+    /// The sender of this first part knows that the rest is wanted.
+    Wanted(Message),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Message {
     from: usize,
     to: usize,
+    /// Of this part.
     bytes: u64,
+    part: Part,
+    /// Of the whole message.
+    whole: u64,
+    number: u64,
+}
+
+/// What of a message is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// All of it.
+    All,
+    /// What may go before the receiver asks for it.
+    First,
+    Rest,
+}
+
+/// A message at its receiver.
+struct Letter {
+    number: u64,
+    whole: u64,
+    state: State,
+}
+
+/// What of it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The first part, and nobody has asked for the rest.
+    Offered,
+    Asked,
+    Here,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,8 +122,10 @@ struct Rank {
     next: usize,
     /// What it has begun and is not through with.
     busy: bool,
-    /// Lengths of messages that are there, by sender.
-    arrived: Vec<VecDeque<u64>>,
+    /// By sender, in the order in which they were sent.
+    letters: Vec<VecDeque<Letter>>,
+    /// Messages whose rest nobody has asked for.
+    owed: usize,
     done: f64,
 }
 
@@ -100,12 +140,67 @@ struct Stage<'a> {
     events: BinaryHeap<Event>,
     number: u64,
     now: f64,
+    /// When the ranks began.
+    began: f64,
+    /// What each link lets pass, by its place in the platform.
+    links: Vec<Link>,
 }
+
+/// Where a link stands.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    rate: f64,
+    /// The most that it lets pass for free, and what is left of that.
+    burst: f64,
+    free: f64,
+    /// What passes it now.
+    used: f64,
+}
+
+impl Link {
+    /// What is less is rounding.
+    const LEAST: f64 = 1.0;
+
+    /// What it carries at the moment.
+    fn capacity(self) -> f64 {
+        if self.free > Self::LEAST { FREE } else { self.rate }
+    }
+
+    /// When nothing passes for free any more.
+    fn empties_after(self) -> f64 {
+        if self.free > Self::LEAST && self.used > self.rate {
+            self.free / (self.used - self.rate)
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    fn spend(&mut self, seconds: f64) {
+        if self.burst > 0.0 {
+            self.free = (self.free + (self.rate - self.used) * seconds).clamp(0.0, self.burst);
+        }
+    }
+}
+
+/// Bytes per second of what nothing limits.
+const FREE: f64 = 1e12;
 
 /// Plays a program for each rank, all of which begin at 0, and returns when each was through.
 pub fn play(platform: &Platform, programs: &[Vec<Action>]) -> Result<Vec<f64>, Stuck> {
+    staged(platform, programs, None)
+}
+
+/// The same for a call that follows another one like it, so many seconds after the last rank was through with that: links
+/// have not forgotten it.
+pub(crate) fn play_again(platform: &Platform, programs: &[Vec<Action>], pause: f64) -> Result<Vec<f64>, Stuck> {
+    staged(platform, programs, Some(pause))
+}
+
+fn staged(platform: &Platform, programs: &[Vec<Action>], pause: Option<f64>) -> Result<Vec<f64>, Stuck> {
     let count = programs.len();
-    let ranks = (0..count).map(|_| Rank { arrived: vec![VecDeque::new(); count], ..Rank::default() }).collect();
+    let ranks = (0..count)
+        .map(|_| Rank { letters: (0..count).map(|_| VecDeque::new()).collect(), ..Rank::default() })
+        .collect();
     let mut stage = Stage {
         platform,
         programs,
@@ -115,14 +210,41 @@ pub fn play(platform: &Platform, programs: &[Vec<Action>]) -> Result<Vec<f64>, S
         events: BinaryHeap::new(),
         number: 0,
         now: 0.0,
+        began: 0.0,
+        links: platform
+            .rates()
+            .into_iter()
+            .zip(platform.bursts())
+            .map(|(rate, burst)| Link { rate, burst, free: burst, used: 0.0 })
+            .collect(),
     };
-    (0..count).for_each(|rank| stage.proceed(rank));
-    while stage.step() {}
-    let waiting: Vec<usize> = (0..count).filter(|rank| stage.ranks[*rank].next < programs[*rank].len()).collect();
-    if waiting.is_empty() { Ok(stage.ranks.iter().map(|rank| rank.done).collect()) } else { Err(Stuck(waiting)) }
+    stage.run()?;
+    if let Some(pause) = pause {
+        stage.again(pause);
+        stage.run()?;
+    }
+    Ok(stage.ranks.iter().map(|rank| rank.done - stage.began).collect())
 }
 
 impl Stage<'_> {
+    /// Lets all ranks go through their programs.
+    fn run(&mut self) -> Result<(), Stuck> {
+        self.ranks.iter_mut().for_each(|rank| rank.done = self.began);
+        (0..self.ranks.len()).for_each(|rank| self.wake(rank));
+        while self.step() {}
+        let open = |(rank, at): (usize, &Rank)| (at.next < self.programs[rank].len()).then_some(rank);
+        let waiting: Vec<usize> = self.ranks.iter().enumerate().filter_map(open).collect();
+        if waiting.is_empty() { Ok(()) } else { Err(Stuck(waiting)) }
+    }
+
+    /// Lets time pass while nobody sends, and all ranks begin anew.
+    fn again(&mut self, pause: f64) {
+        self.links.iter_mut().for_each(|link| link.spend(pause));
+        self.now += pause;
+        self.began = self.now;
+        self.ranks.iter_mut().for_each(|rank| rank.next = 0);
+    }
+
     fn plan(&mut self, after: f64, end: End) {
         self.number += 1;
         self.events.push(Event { at: self.now + after, number: self.number, end });
@@ -134,13 +256,33 @@ impl Stage<'_> {
         let takes = match action {
             Action::Busy(seconds) => seconds,
             Action::Send { bytes, .. } => self.platform.handling(rank, bytes),
-            Action::Receive { from } => match self.ranks[rank].arrived[from as usize].pop_front() {
+            Action::Receive { from } => match self.take(rank, from as usize) {
                 Some(bytes) => self.platform.handling(rank, bytes),
                 None => return,
             },
+            Action::Settle if self.ranks[rank].owed > 0 => return,
+            Action::Settle => 0.0,
         };
         self.ranks[rank].busy = true;
         self.plan(takes, End::Action(rank));
+    }
+
+    /// Takes the next message of a sender, or asks for its rest.
+    fn take(&mut self, rank: usize, from: usize) -> Option<u64> {
+        let letters = &mut self.ranks[rank].letters[from];
+        let letter = letters.front_mut()?;
+        match letter.state {
+            State::Here => return letters.pop_front().map(|letter| letter.whole),
+            State::Asked => {}
+            State::Offered => {
+                letter.state = State::Asked;
+                let (number, whole) = (letter.number, letter.whole);
+                let platform = self.platform;
+                let back = platform.handling(rank, 0) + platform.latency(rank, from) + platform.handling(from, 0);
+                self.plan(back, End::Wanted(Message { from, to: rank, bytes: 0, part: Part::First, whole, number }));
+            }
+        }
+        None
     }
 
     /// Goes on to the next time at which something ends.
@@ -150,11 +292,23 @@ impl Stage<'_> {
         if planned.is_infinite() && across.is_infinite() {
             return false;
         }
-        let then = planned.min(across);
+        let empty = self.links.iter().map(|link| self.now + link.empties_after()).fold(f64::INFINITY, f64::min);
+        let then = planned.min(across).min(empty);
         for flow in &mut self.flows {
             flow.left -= flow.rate * (then - self.now);
         }
+        for link in &mut self.links {
+            let last = self.now + link.empties_after() <= then;
+            link.spend(then - self.now);
+            if last {
+                link.free = 0.0;
+            }
+        }
         self.now = then;
+        if empty < planned.min(across) {
+            self.share();
+            return true;
+        }
         if across <= planned {
             let (over, on): (Vec<Flow>, Vec<Flow>) =
                 std::mem::take(&mut self.flows).into_iter().partition(|flow| flow.left <= flow.rate * 1e-12);
@@ -170,10 +324,25 @@ impl Stage<'_> {
         let Some(event) = self.events.pop() else { return false };
         match event.end {
             End::Arrival(message) => {
-                self.ranks[message.to].arrived[message.from].push_back(message.bytes);
-                if !self.ranks[message.to].busy {
-                    self.proceed(message.to);
+                let letters = &mut self.ranks[message.to].letters[message.from];
+                let (number, whole) = (message.number, message.whole);
+                match message.part {
+                    Part::All => letters.push_back(Letter { number, whole, state: State::Here }),
+                    Part::First => letters.push_back(Letter { number, whole, state: State::Offered }),
+                    Part::Rest => {
+                        letters
+                            .iter_mut()
+                            .filter(|letter| letter.number == number)
+                            .for_each(|it| it.state = State::Here);
+                    }
                 }
+                self.wake(message.to);
+            }
+            End::Wanted(first) => {
+                self.ranks[first.from].owed -= 1;
+                let rest = first.whole - self.platform.at_first(first.from, first.to, first.whole);
+                self.leave(Message { bytes: rest, part: Part::Rest, ..first });
+                self.wake(first.from);
             }
             End::Action(rank) => {
                 let at = self.ranks[rank].next;
@@ -181,12 +350,23 @@ impl Stage<'_> {
                 self.ranks[rank].busy = false;
                 self.ranks[rank].done = self.now;
                 if let Action::Send { to, bytes } = self.programs[rank][at] {
-                    self.leave(Message { from: rank, to: to as usize, bytes });
+                    let (to, number) = (to as usize, self.number);
+                    let first = self.platform.at_first(rank, to, bytes);
+                    let part = if first < bytes { Part::First } else { Part::All };
+                    self.ranks[rank].owed += usize::from(part == Part::First);
+                    self.leave(Message { from: rank, to, bytes: first, part, whole: bytes, number });
                 }
                 self.proceed(rank);
             }
         }
         true
+    }
+
+    /// Lets a rank go on that may have waited for what there is now.
+    fn wake(&mut self, rank: usize) {
+        if !self.ranks[rank].busy {
+            self.proceed(rank);
+        }
     }
 
     /// Puts a message on its way.
@@ -224,8 +404,11 @@ impl Stage<'_> {
         let links: Vec<[Option<usize>; 2]> =
             self.flows.iter().map(|flow| platform.links(flow.message.from, flow.message.to)).collect();
         let caps: Vec<f64> = self.flows.iter().map(|flow| platform.cap(flow.message.from, flow.message.to)).collect();
-        for (flow, rate) in self.flows.iter_mut().zip(shares(&links, &caps, &platform.rates())) {
+        let capacities: Vec<f64> = self.links.iter().map(|link| link.capacity()).collect();
+        self.links.iter_mut().for_each(|link| link.used = 0.0);
+        for ((flow, on), rate) in self.flows.iter_mut().zip(&links).zip(shares(&links, &caps, &capacities)) {
             flow.rate = rate;
+            on.iter().flatten().for_each(|link| self.links[*link].used += rate);
         }
     }
 }
@@ -289,5 +472,28 @@ mod tests {
         let ends = play(&platform, &programs).expect("it ends");
         // Each way: 2 + 4 there, 40/4 across, 5 of latency, 3 + 8 on the other side.
         assert!((ends[0] - 2.0 * (6.0 + 10.0 + 5.0 + 11.0)).abs() < 1e-9, "{ends:?}");
+    }
+
+    #[test]
+    fn a_burst_passes_free_and_is_earned_again() {
+        let platform = Platform { burst: vec![40.0; 2], ..Platform::shared_links(2, 10.0) };
+        let programs = vec![vec![Action::Send { to: 1, bytes: 100 }], vec![Action::Receive { from: 0 }]];
+        let close = |ends: Result<Vec<f64>, Stuck>, expected: f64| {
+            assert!(ends.as_ref().is_ok_and(|ends| (ends[1] - expected).abs() < 0.3), "{ends:?} instead of {expected}");
+        };
+        close(play(&platform, &programs), 6.0);
+        close(play_again(&platform, &programs, 0.0), 10.0);
+        close(play_again(&platform, &programs, 2.0), 8.0);
+        close(play_again(&platform, &programs, 9.0), 6.0);
+    }
+
+    #[test]
+    fn a_long_message_waits_until_its_receiver_asks() {
+        let platform = Platform { eager: Some(74), ..Platform::shared_links(2, 10.0) };
+        let long = vec![Action::Send { to: 1, bytes: 100 }, Action::Settle];
+        let programs = vec![long, vec![Action::Busy(5.0), Action::Receive { from: 0 }]];
+        // What goes at once is there after a second; the sender is free when the rest is asked for.
+        let ends = play(&platform, &programs).expect("it ends");
+        assert!((ends[0] - 5.0).abs() < 1e-6 && (ends[1] - 14.0).abs() < 1e-6, "{ends:?}");
     }
 }

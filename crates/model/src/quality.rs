@@ -8,7 +8,7 @@ use collrules_record::sample::Sample;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Choice, Release, registry};
 
-use crate::predict::{Call, predict};
+use crate::predict::{Call, correction, played};
 
 /// Predictions of all cells whose messages are known, beside what was measured: the median over launches of their medians.
 pub fn quality(model: &Model, release: Release, samples: &[Sample]) -> Vec<Predicted> {
@@ -28,7 +28,7 @@ pub fn quality(model: &Model, release: Release, samples: &[Sample]) -> Vec<Predi
         .collect();
     let predicted = |((cell, choice), measured): (&(Cell, Choice), &f64)| {
         let call = Call { collective: cell.collective, choice: *choice, ranks: cell.ranks.0, bytes: cell.bytes.0 };
-        let said = predict(model, release, call).ok()?;
+        let said = played(model, release, call).ok()?;
         let algorithm = registry::algorithm(release, cell.collective, choice.algorithm).ok()?;
         let alike = times.iter().filter(|((other, with), _)| {
             with == choice
@@ -42,6 +42,8 @@ pub fn quality(model: &Model, release: Release, samples: &[Sample]) -> Vec<Predi
         Some(Predicted {
             cell: *cell,
             algorithm: choice.algorithm,
+            choice: *choice,
+            corrected: None,
             name: match choice.segsize {
                 0 => algorithm.name.to_owned(),
                 segment => format!("{} in segments of {}", algorithm.name, collrules_record::Bytes(segment)),
@@ -52,5 +54,22 @@ pub fn quality(model: &Model, release: Release, samples: &[Sample]) -> Vec<Predi
             line: below.zip(above).map(|(a, b)| a.1 + (b.1 - a.1) * (size - a.0) / (b.0 - a.0)),
         })
     };
-    times.iter().filter_map(predicted).collect()
+    let mut found: Vec<Predicted> = times.iter().filter_map(predicted).collect();
+    let corrected: Vec<Option<f64>> = found.iter().map(|cell| corrected(&found, cell)).collect();
+    for (cell, corrected) in found.iter_mut().zip(corrected) {
+        cell.corrected = corrected;
+    }
+    found
+}
+
+/// What the other sizes make of the prediction of a cell.
+fn corrected(all: &[Predicted], cell: &Predicted) -> Option<f64> {
+    let others = all.iter().filter(|other| other.cell.bytes != cell.cell.bytes);
+    let call = Call {
+        collective: cell.cell.collective,
+        choice: cell.choice,
+        ranks: cell.cell.ranks.0,
+        bytes: cell.cell.bytes.0,
+    };
+    correction(others, call, cell.model)
 }

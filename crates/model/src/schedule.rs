@@ -62,8 +62,8 @@ pub fn programs(
         (Collective::Bcast, "split_binary_tree") => halves(ranks, bytes, segment),
         (Collective::Bcast, "scatter_allgather") => scattered(ranks, bytes, ranks.is_power_of_two()),
         (Collective::Bcast, _) => scattered(ranks, bytes, false),
-        (Collective::Scatter, "binomial") => blocks_down(&tree::binomial(ranks), bytes),
-        (Collective::Scatter, _) => blocks_down(&tree::linear(ranks), bytes),
+        (Collective::Scatter, "binomial") => blocks_down(&tree::binomial(ranks), bytes, true),
+        (Collective::Scatter, name) => blocks_down(&tree::linear(ranks), bytes, name == "basic_linear"),
         (_, "binomial") => blocks_up(&tree::binomial(ranks), bytes),
         (_, "linear_sync") => asked_for(ranks, bytes, segment),
         _ => blocks_up(&tree::linear(ranks), bytes),
@@ -92,6 +92,7 @@ fn down(tree: &Tree, bytes: u64, segment: u64) -> Vec<Vec<Action>> {
         for length in segments(bytes, segment) {
             actions.extend(parents[rank].map(receive));
             actions.extend(tree[rank].iter().map(|child| send(*child, length)));
+            actions.push(Action::Settle);
         }
         actions
     };
@@ -111,22 +112,25 @@ fn halves(ranks: u32, bytes: u64, segment: u64) -> Vec<Vec<Action>> {
     let lengths: [Vec<u64>; 2] = half.map(|half| segments(half, segment.min(half)).collect());
     for at in 0..lengths[0].len().max(lengths[1].len()) {
         for child in &tree[0] {
-            programs[0].extend(lengths[side(*child)].get(at).map(|length| send(*child, *length)));
+            let sent = lengths[side(*child)].get(at).map(|length| [send(*child, *length), Action::Settle]);
+            programs[0].extend(sent.into_iter().flatten());
         }
     }
     for rank in 1..ranks {
         for length in &lengths[side(rank)] {
             programs[rank as usize].extend(parents[rank as usize].map(receive));
-            programs[rank as usize].extend(tree[rank as usize].iter().map(|child| send(*child, *length)));
+            for child in &tree[rank as usize] {
+                programs[rank as usize].extend([send(*child, *length), Action::Settle]);
+            }
         }
     }
     for odd in (1..ranks).step_by(2) {
         let even = odd + 1;
         if even < ranks {
-            programs[odd as usize].extend([send(even, half[0]), receive(even)]);
-            programs[even as usize].extend([send(odd, half[1]), receive(odd)]);
+            programs[odd as usize].extend([send(even, half[0]), receive(even), Action::Settle]);
+            programs[even as usize].extend([send(odd, half[1]), receive(odd), Action::Settle]);
         } else {
-            programs[0].push(send(odd, half[1]));
+            programs[0].extend([send(odd, half[1]), Action::Settle]);
             programs[odd as usize].push(receive(0));
         }
     }
@@ -147,20 +151,20 @@ fn scattered(ranks: u32, bytes: u64, doubling: bool) -> Vec<Vec<Action>> {
         .map(|rank| {
             let mut actions: Vec<Action> = parents[rank as usize].map(receive).into_iter().collect();
             for child in tree[rank as usize].iter().rev() {
-                actions.push(send(*child, length(*child, sizes[*child as usize] as u32)));
+                actions.extend([send(*child, length(*child, sizes[*child as usize] as u32)), Action::Settle]);
             }
             if doubling {
                 let mut mask = 1;
                 while mask < ranks {
                     let partner = rank ^ mask;
-                    actions.extend([send(partner, length(rank / mask * mask, mask)), receive(partner)]);
+                    actions.extend([send(partner, length(rank / mask * mask, mask)), receive(partner), Action::Settle]);
                     mask *= 2;
                 }
             } else {
                 for step in 0..ranks.saturating_sub(1) {
                     let sent = (rank + ranks - step) % ranks;
                     actions.push(send((rank + 1) % ranks, length(sent, 1)));
-                    actions.push(receive((rank + ranks - 1) % ranks));
+                    actions.extend([receive((rank + ranks - 1) % ranks), Action::Settle]);
                 }
             }
             actions
@@ -168,12 +172,15 @@ fn scattered(ranks: u32, bytes: u64, doubling: bool) -> Vec<Vec<Action>> {
         .collect()
 }
 
-/// Each its block, down a tree.
-fn blocks_down(tree: &Tree, bytes: u64) -> Vec<Vec<Action>> {
+/// Each its block, down a tree; where senders do not wait for one before they send the next, they wait for all in the end.
+fn blocks_down(tree: &Tree, bytes: u64, waits: bool) -> Vec<Vec<Action>> {
     let (parents, sizes) = (tree::parents(tree), tree::sizes(tree));
     let each = |rank: usize| {
-        let sends = tree[rank].iter().map(|child| send(*child, bytes * sizes[*child as usize]));
-        parents[rank].map(receive).into_iter().chain(sends).collect()
+        let sends = tree[rank].iter().flat_map(|child| {
+            let settled = waits.then_some(Action::Settle);
+            std::iter::once(send(*child, bytes * sizes[*child as usize])).chain(settled)
+        });
+        parents[rank].map(receive).into_iter().chain(sends).chain([Action::Settle]).collect()
     };
     (0..tree.len()).map(each).collect()
 }
@@ -183,7 +190,7 @@ fn blocks_up(tree: &Tree, bytes: u64) -> Vec<Vec<Action>> {
     let (parents, sizes) = (tree::parents(tree), tree::sizes(tree));
     let each = |rank: usize| {
         let receives = tree[rank].iter().map(|child| receive(*child));
-        receives.chain(parents[rank].map(|parent| send(parent, bytes * sizes[rank]))).collect()
+        receives.chain(parents[rank].map(|parent| send(parent, bytes * sizes[rank]))).chain([Action::Settle]).collect()
     };
     (0..tree.len()).map(each).collect()
 }
@@ -198,6 +205,7 @@ fn asked_for(ranks: u32, bytes: u64, first: u64) -> Vec<Vec<Action>> {
         if rest > 0 {
             programs[rank as usize].push(send(0, rest));
         }
+        programs[rank as usize].push(Action::Settle);
     }
     if rest > 0 {
         programs[0].extend((1..ranks).map(receive));

@@ -76,13 +76,52 @@ pub(crate) fn fit(
             .map(|(launch, points)| (*launch, points.iter().map(|(size, time)| (*size, time / 2.0)).collect()))
             .collect()
     };
-    let regimes = lines(&times, place, limits, level);
+    let (regimes, by_launch) = lines(&times, place, limits, level);
     if regimes.is_empty() {
         unknown.push(format!("No line {place}: round trips of two sizes at least are needed."));
     }
-    let loggp = loggp(probes, &curve, &of_kind, level, unknown, place);
+    let mut loggp = loggp(probes, &curve, &of_kind, level, unknown, place);
     let gaps = gaps(&one_way, loggp.as_ref(), level);
-    Some(Way { place, pairs: pairs.len(), regimes, gaps, loggp })
+    let train = curve(&|probe| match probe.kind {
+        Kind::Train { messages, delay: 0 } if messages > 1 => Some(u64::from(messages) * probe.there),
+        _ => None,
+    });
+    let long = long_train(&train, level);
+    let burst = burst(&by_launch, long, level);
+    if let (Some(found), Some(_)) = (&mut loggp, burst) {
+        // Short trains pass for free as well, and say nothing about the rate.
+        found.gap_per_byte = long;
+    }
+    Some(Way { place, pairs: pairs.len(), regimes, burst, gaps, loggp })
+}
+
+/// What a byte takes in the longest trains, beside those of half their length and less. Sizes are those of whole trains.
+fn long_train(trains: &BTreeMap<u32, Vec<Point>>, level: f64) -> Option<Estimate> {
+    let slope = |points: &Vec<Point>| {
+        let (size, time) = points.last()?;
+        let (less, before) = points.iter().rfind(|(other, _)| 2.0 * other <= *size)?;
+        Some((time - before) / (size - less))
+    };
+    Estimate::mean(&trains.values().filter_map(slope).collect::<Vec<_>>(), level)
+}
+
+/// A byte takes so many times as long in long messages as in short ones, if short ones pass for free.
+const STEEPER: f64 = 2.0;
+
+/// What passes a link that was idle before its rate holds: where the line of long messages would cost as little as that of
+/// short ones. Trains tell such a burst from messages that take longer for each byte because they are long: a train of
+/// short messages soon gets no more than the rate of long ones.
+fn burst(by_launch: &[Vec<Line>], of_train: Option<Estimate>, level: f64) -> Option<Estimate> {
+    let (first, last) = by_launch.first().zip(by_launch.last()).filter(|_| by_launch.len() > 1)?;
+    let slope = |lines: &[Line]| lines.iter().map(|line| line.slope).sum::<f64>() / lines.len() as f64;
+    let (short, long) = (slope(first).max(0.0), slope(last));
+    let of_train = of_train?.point;
+    if long < STEEPER * short || of_train < f64::midpoint(short, long) {
+        return None;
+    }
+    let meet = |(short, long): (&Line, &Line)| (short.start - long.start) / (long.slope - short.slope.max(0.0));
+    let found: Vec<f64> = first.iter().zip(last).map(meet).collect();
+    Estimate::mean(&found, level).filter(|bytes| bytes.low.unwrap_or(bytes.point) > 0.0)
 }
 
 /// Where a probe's ranks are; none for those that are of both kinds.
@@ -104,7 +143,13 @@ fn without_answer(points: &[Point]) -> Vec<Point> {
     points.iter().map(|(size, time)| (*size, time - empty)).collect()
 }
 
-fn lines(times: &BTreeMap<u32, Vec<Point>>, place: Where, limits: &[Limit], level: f64) -> Vec<Regime> {
+/// The ranges with their lines, and these by launch, as far as a launch has all sizes.
+fn lines(
+    times: &BTreeMap<u32, Vec<Point>>,
+    place: Where,
+    limits: &[Limit],
+    level: f64,
+) -> (Vec<Regime>, Vec<Vec<Line>>) {
     let mut all: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for (size, time) in times.values().flatten() {
         all.entry(*size as u64).or_default().push(*time);
@@ -113,7 +158,7 @@ fn lines(times: &BTreeMap<u32, Vec<Point>>, place: Where, limits: &[Limit], leve
         all.iter().map(|(size, times)| (*size as f64, times.iter().sum::<f64>() / times.len() as f64)).collect();
     let noise = noise(&all);
     let mut before: Option<u64> = None;
-    let mut found = Vec::new();
+    let (mut found, mut lines) = (Vec::new(), Vec::new());
     for range in regimes(&means, noise) {
         let points = &means[range];
         let (Some((from, _)), Some((to, _))) = (points.first(), points.last()) else { continue };
@@ -137,8 +182,9 @@ fn lines(times: &BTreeMap<u32, Vec<Point>>, place: Where, limits: &[Limit], leve
             begins_at,
         });
         before = Some(*to as u64);
+        lines.push(by_launch);
     }
-    found
+    (found, lines)
 }
 
 /// The usual relative deviation of the mean over launches.

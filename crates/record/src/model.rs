@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use collrules_rules::{Release, names};
+use collrules_rules::{Choice, Release, names};
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
@@ -32,6 +32,9 @@ pub struct Model {
     pub launches: usize,
     /// The ranks that took part, with their hosts as far as they are known.
     pub ranks: BTreeMap<u32, Option<String>>,
+    /// The eager limits: what is longer waits for its receiver.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub eager: BTreeMap<Where, Bytes>,
     /// The pairs inside hosts, and those between them.
     pub ways: Vec<Way>,
     /// Parameters of each node and pair; missing where the probes do not give them.
@@ -69,6 +72,9 @@ pub struct Way {
     pub pairs: usize,
     /// A line for each range of sizes, in ascending order (Hockney).
     pub regimes: Vec<Regime>,
+    /// The bytes that pass a link that was idle before the rate of long messages holds; missing where none were seen to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Estimate>,
     /// The time from one message to the next of a sender, by size (PLogP's g).
     pub gaps: Vec<(Bytes, Estimate)>,
     /// LogGP's parameters, as far as there are trains.
@@ -198,10 +204,16 @@ pub struct Predicted {
     pub algorithm: u32,
     /// Its name.
     pub name: String,
+    /// The same with its parameters.
+    #[serde(default)]
+    pub choice: Choice,
     /// The measured time.
     pub measured: f64,
     /// The model's prediction, which knows nothing of collectives.
     pub model: f64,
+    /// The same, corrected by what the algorithm took over its predictions at the other sizes; missing where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrected: Option<f64>,
     /// The time of the next smaller size, scaled with the size where there is none.
     pub neighbour: Option<f64>,
     /// A line through the sizes on both sides.

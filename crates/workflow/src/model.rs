@@ -145,8 +145,8 @@ pub struct Question {
     pub release: Option<Release>,
 }
 
-/// What a model says of a call: the choice that it was taken for, and the time.
-pub fn ask(model: &Model, question: &Question) -> Result<(Choice, Estimate), WorkflowError> {
+/// What a model says of a call: the choice that it was taken for, the time, and whether that is corrected by measured calls.
+pub fn ask(model: &Model, question: &Question) -> Result<(Choice, Estimate, bool), WorkflowError> {
     let release = question.release.or(model.release).unwrap_or(Release::V5_0);
     let collective = question.collective;
     let choice = match question.algorithm.parse::<Choice>() {
@@ -166,6 +166,6 @@ pub fn ask(model: &Model, question: &Question) -> Result<(Choice, Estimate), Wor
         }
     };
     let call = Call { collective, choice, ranks: question.ranks, bytes: question.bytes };
-    let said = predict(model, release, call).map_err(|unsaid| WorkflowError::Usage(unsaid.to_string()))?;
-    Ok((choice, said))
+    let (said, corrected) = predict(model, release, call).map_err(|unsaid| WorkflowError::Usage(unsaid.to_string()))?;
+    Ok((choice, said, corrected))
 }

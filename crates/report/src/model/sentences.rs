@@ -78,23 +78,27 @@ pub(super) fn quality(model: &Model) -> Vec<String> {
         })
     };
     let model_error = error(&|cell| Some(cell.model));
+    let corrected = error(&|cell| cell.corrected);
+    // What `predict` answers for these algorithms at other sizes.
+    let answered = corrected.or(model_error);
     let rivals = [
         ("the time of the neighbouring size", error(&|cell| cell.neighbour)),
         ("a line through both neighbours", error(&|cell| cell.line)),
     ];
     let mut said = Vec::new();
     for (name, found) in rivals {
-        if let (Some(rival), Some(own)) = (found, model_error)
+        if let (Some(rival), Some(own)) = (found, answered)
             && rival.0 < own.0
         {
             said.push(format!("Where neighbouring sizes are measured, {name} predicts better than the model."));
         }
     }
-    let parts: Vec<String> = [told("the model", model_error)]
-        .into_iter()
-        .chain(rivals.into_iter().map(|(name, found)| told(name, found)))
-        .flatten()
-        .collect();
+    let own = [
+        told("the model alone", model_error),
+        told("the model, corrected by the other sizes of the same algorithm,", corrected),
+    ];
+    let parts: Vec<String> =
+        own.into_iter().chain(rivals.into_iter().map(|(name, found)| told(name, found))).flatten().collect();
     said.push(format!("Predicted against measured: {}.", parts.join("; ")));
     said
 }

@@ -74,13 +74,23 @@ fn quality(model: &Model) -> Table {
             Seconds(cell.measured).to_string(),
             Seconds(cell.model).to_string(),
             format!("{:+.0} %", (cell.model / cell.measured - 1.0) * 100.0),
+            or_none(cell.corrected),
             or_none(cell.neighbour),
             or_none(cell.line),
         ]
     };
     Table {
         title: "Predicted and measured",
-        heads: vec!["cell", "algorithm", "measured", "model", "off by", "neighbouring size", "line through neighbours"],
+        heads: vec![
+            "cell",
+            "algorithm",
+            "measured",
+            "model",
+            "off by",
+            "corrected",
+            "neighbouring size",
+            "line through neighbours",
+        ],
         rows: model.quality.iter().map(row).collect(),
     }
 }
