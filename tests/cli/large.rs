@@ -53,7 +53,7 @@ fn cell(cell: Cell, random: &mut ChaCha8Rng) -> CellFinding {
         let gain = (number > 0).then_some(gain);
         let (expected, q_value) = (gain.map(|gain| gain.point), gain.map(|_| 0.001));
         let candidate = candidate(number as u32);
-        PointFinding { candidate, time: *time, gain, expected, p_value: q_value, q_value }
+        PointFinding { candidate, time: *time, gain, expected, p_value: q_value, q_value, stalls: None }
     });
     let points: Vec<PointFinding> = points.collect();
     let winner = points[best].clone();

@@ -80,6 +80,23 @@ impl Statistic {
     }
 }
 
+/// What of the calls is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Middle {
+    /// Their median, in which rare slow calls do not count
+    #[default]
+    Median,
+    /// Their mean, in which they do
+    Mean,
+}
+
+impl Middle {
+    fn is_median(&self) -> bool {
+        *self == Self::Median
+    }
+}
+
 /// What a candidate has to show to replace the builtin.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 #[command(next_help_heading = "Decisions")]
@@ -99,6 +116,14 @@ pub struct Criteria {
     /// neighbours' (other communicator sizes) must be as large
     #[arg(long, value_name = "PERCENT", default_value = "15", value_parser = percent)]
     pub untested_gain: f64,
+    /// What of the calls is compared
+    #[arg(long = "statistic", value_enum, default_value_t)]
+    #[serde(default, skip_serializing_if = "Middle::is_median")]
+    pub middle: Middle,
+    /// Choose what is faster by the median although rare slow calls make it slower on average
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accept_stalls: bool,
     /// The smallest step of the clock; smaller differences between medians prove nothing. 0 where it is unknown.
     #[arg(skip)]
     pub clock_step: Seconds,
@@ -106,7 +131,15 @@ pub struct Criteria {
 
 impl Default for Criteria {
     fn default() -> Self {
-        Self { min_gain: 0.03, error_rate: 0.05, level: 0.95, untested_gain: 0.15, clock_step: Seconds(0.0) }
+        Self {
+            min_gain: 0.03,
+            error_rate: 0.05,
+            level: 0.95,
+            untested_gain: 0.15,
+            middle: Middle::Median,
+            accept_stalls: false,
+            clock_step: Seconds(0.0),
+        }
     }
 }
 
@@ -150,6 +183,26 @@ pub struct PointFinding {
     pub p_value: Option<f64>,
     /// The same, adjusted for the number of comparisons in the whole analysis.
     pub q_value: Option<f64>,
+    /// Rare slow calls that make it slower than the builtin on average, although its median is not. Since format 1.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<Stalling>,
+}
+
+/// Calls of a candidate that take several times as long as the builtin usually does.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stalling {
+    /// A call that takes longer is slow.
+    pub beyond: Seconds,
+    /// The slow calls of the candidate.
+    pub slow: usize,
+    /// All of its calls.
+    pub calls: usize,
+    /// The slow calls of the builtin.
+    pub builtin_slow: usize,
+    /// All of its calls.
+    pub builtin_calls: usize,
+    /// The candidate's mean over the builtin's.
+    pub mean_ratio: f64,
 }
 
 /// The conclusion for a cell.
@@ -281,6 +334,7 @@ mod tests {
             expected: Some(1.4),
             p_value: None,
             q_value: None,
+            stalls: None,
         };
         let mut findings = Findings::empty("a table", Release::V5_0);
         findings.cells.push(CellFinding {

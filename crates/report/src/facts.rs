@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::findings::{CellFinding, Crossover, Findings, PointFinding, Statistic};
+use collrules_record::findings::{CellFinding, Crossover, Findings, Middle, PointFinding, Statistic};
 use collrules_record::policy::Between;
 use collrules_record::units::Ranks;
 use collrules_record::{Candidate, Component, Handed, Manifest, Policy};
@@ -148,8 +148,14 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
     let rate = percent(criteria.error_rate);
     let false_discoveries = format!("at a false discovery rate of {rate} over all comparisons of the analysis");
     let time = timing(findings.statistic);
-    let estimates =
-        format!("{time} Estimates are medians with distribution-free intervals of {}.", percent(criteria.level));
+    let level = percent(criteria.level);
+    let estimates = match criteria.middle {
+        Middle::Median => format!("{time} Estimates are medians with distribution-free intervals of {level}."),
+        Middle::Mean => format!(
+            "{time} Estimates are means with Student intervals of {level}, and gains are ratios of means: rare slow calls \
+             count for what they take. Where a rank test is named below, Student's test over the visits takes its place."
+        ),
+    };
     let replaced = match findings.statistic {
         Statistic::RankMaximum => format!(
             "A candidate replaces the builtin where it meets all of these criteria. The builtin takes at least {gain} \
@@ -181,7 +187,17 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
          least {gain} in geometric mean over the measured sizes, is faster in the mean in every launch, and \
          {together}. If one size was measured, it decides for the others."
     );
-    vec![estimates, replaced, one_choice]
+    let mut method = vec![estimates, replaced, one_choice];
+    let stalls = findings.cells.iter().flat_map(|cell| &cell.points).any(|point| point.stalls.is_some());
+    if stalls {
+        method.push(
+            "A call is slow if it takes more than four times as long as the builtin usually does. A candidate that has slow \
+             calls in two visits or more, more often than the builtin by an exact test (1%), and that is slower on average \
+             for it, does not replace the builtin, unless `--accept-stalls` is given."
+                .to_owned(),
+        );
+    }
+    method
 }
 
 /// What is assumed of programs and of sizes that were not measured, and what could go wrong where that does not hold.

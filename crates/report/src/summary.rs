@@ -217,6 +217,7 @@ mod tests {
                 expected: Some(*gain),
                 p_value: None,
                 q_value: None,
+                stalls: None,
             }],
             disqualified: Vec::new(),
             verdict: Verdict::Keep { why: "not significant".to_owned() },

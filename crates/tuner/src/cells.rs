@@ -29,6 +29,8 @@ pub(crate) struct Pair {
     pub(crate) visit: u32,
     /// Natural logarithm of builtin time over candidate time: positive where the candidate is faster.
     pub(crate) log_gain: f64,
+    /// The seconds of the builtin and of the candidate.
+    pub(crate) seconds: (f64, f64),
 }
 
 /// What was timed in one cell.
@@ -93,7 +95,8 @@ impl Series {
             while reference.next_if(|other| other.turn() < timing.turn()).is_some() {}
             if let Some(other) = reference.next_if(|other| other.turn() == timing.turn()) {
                 let log_gain = (other.seconds / timing.seconds).ln();
-                pairs.push(Pair { launch: timing.launch, visit: timing.visit, log_gain });
+                let seconds = (other.seconds, timing.seconds);
+                pairs.push(Pair { launch: timing.launch, visit: timing.visit, log_gain, seconds });
             }
         }
         pairs

@@ -104,7 +104,8 @@ impl Rival {
             let gain = finding.gain.filter(|_| basis.every_launch)?;
             let told = gain.point <= 1.0 || resolved(&finding.time, &gain, criteria);
             log_gains.push(if told { gain.point.ln() } else { 0.0 });
-            slower |= is_slower(finding, criteria);
+            let stalls = finding.stalls.is_some() && !criteria.accept_stalls;
+            slower |= stalls || is_slower(finding, criteria);
         }
         // A launch that was cut short has some of the cells only, and still has to agree.
         let mut launches: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
@@ -126,7 +127,7 @@ impl Rival {
 
     /// Whether it may replace the builtin in the whole block.
     ///
-    /// It must not be slower anywhere, and what is gained over all cells has to reach the threshold. The test over
+    /// It must neither be slower nor stall anywhere, and what is gained over all cells has to reach the threshold. The test over
     /// all cells has to say that it is faster, and the mean has to in every launch; for a table of averages without
     /// enough launches for a test the mean has to reach what is asked for instead in each of them.
     fn convinces(&self, q_value: Option<f64>, statistic: Statistic, criteria: Criteria) -> bool {

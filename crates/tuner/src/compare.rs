@@ -296,6 +296,7 @@ mod tests {
                 expected: None,
                 p_value: None,
                 q_value: None,
+                stalls: None,
             };
             CellFinding {
                 cell: Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(1) },

@@ -1,11 +1,13 @@
 //! What the timings of a cell say about each candidate, before it is known how many comparisons there are.
 
 use collrules_record::estimate::{Estimate, median};
-use collrules_record::findings::{Criteria, Statistic};
+use collrules_record::findings::{Criteria, Middle, Stalling, Statistic};
 use collrules_record::{Candidate, Component};
 
 use crate::cells::{CellTimings, Pair, Series};
 use crate::launch_variance::{LaunchVariance, launch_variance};
+use crate::means::{by_means, log_gains};
+use crate::stalls::stalling;
 use crate::statistics::{Score, mann_whitney, mann_whitney_score, signed_rank, signed_rank_score, standard_error};
 
 /// With fewer visits no one-sided signed-rank test can reach 0.02, and no 95 % interval for the median exists.
@@ -21,6 +23,8 @@ pub(crate) struct Evidence {
     pub(crate) gain: Option<Estimate>,
     /// Of the one-sided test; missing where there are too few visits.
     pub(crate) p_value: Option<f64>,
+    /// Rare slow calls that make it slower on average.
+    pub(crate) stalls: Option<Stalling>,
     pub(crate) basis: Basis,
 }
 
@@ -49,7 +53,10 @@ pub(crate) fn weigh(cell: &CellTimings, statistic: Statistic, criteria: Criteria
     // What was timed in jobs of its own is compared with HAN as it is in such jobs; that is the builtin once more.
     let apart = || cell.series.iter().find(|series| series.candidate == Candidate::Component(Component::HAN));
     let weigh_one = |series: &Series| {
-        let time = Estimate::median(&series.seconds(), criteria.level)?;
+        let time = match criteria.middle {
+            Middle::Median => Estimate::median(&series.seconds(), criteria.level)?,
+            Middle::Mean => Estimate::mean(&series.seconds(), criteria.level)?,
+        };
         let reference = match series.candidate {
             Candidate::Builtin | Candidate::Component(Component::HAN) => None,
             candidate if candidate.is_apart() => builtin.and_then(|_| apart()),
@@ -65,7 +72,7 @@ pub(crate) fn weigh(cell: &CellTimings, statistic: Statistic, criteria: Criteria
 
 impl Evidence {
     fn alone(candidate: Candidate, time: Estimate) -> Self {
-        Self { candidate, time, gain: None, p_value: None, basis: Basis::default() }
+        Self { candidate, time, gain: None, p_value: None, stalls: None, basis: Basis::default() }
     }
 }
 
@@ -78,36 +85,49 @@ impl Basis {
 
 fn against(builtin: &Series, series: &Series, time: Estimate, statistic: Statistic, criteria: Criteria) -> Evidence {
     let pairs = series.pairs(builtin);
-    let by_visit = medians(&pairs, |pair| (pair.launch, pair.visit));
+    let means = (criteria.middle == Middle::Mean).then(|| by_means(&pairs, criteria.level)).flatten();
+    let by_visit = match &means {
+        Some(_) => log_gains(&pairs, |pair| (pair.launch, pair.visit)),
+        None => medians(&pairs, |pair| (pair.launch, pair.visit)),
+    };
     let visits: Vec<f64> = by_visit.iter().map(|(_, gain)| *gain).collect();
     let tested = visits.len() >= LEAST_VISITS;
-    let mut gain = Estimate::median(&visits, criteria.level).map(|log_gain| log_gain.map(f64::exp));
+    let of_medians = || Estimate::median(&visits, criteria.level).map(|log_gain| log_gain.map(f64::exp));
+    let mut gain = means.as_ref().map_or_else(of_medians, |means| Some(means.gain));
     if !tested {
         // At a low level a few values would have an interval, but not one to rely on.
         gain = gain.map(|gain| Estimate { low: None, high: None, ..gain });
     }
-    let (p_value, score) = match statistic {
+    let (p_value, score) = match (statistic, &means) {
         _ if !tested => (None, None),
-        Statistic::RankMaximum => {
+        (_, Some(means)) => (Some(means.p_value), Some(means.score)),
+        (Statistic::RankMaximum, None) => {
             let losses: Vec<f64> = visits.iter().map(|log_gain| -log_gain).collect();
             (Some(signed_rank(&losses)), Some(signed_rank_score(&losses)))
         }
         // Every launch of a table times one candidate, so that nothing is really paired.
-        Statistic::RankAverage | Statistic::SlowestRankSummary => {
+        (Statistic::RankAverage | Statistic::SlowestRankSummary, None) => {
             let times_of = |series: &Series| series.launch_medians().into_iter().map(|(_, seconds)| seconds).collect();
             let (times, reference): (Vec<f64>, Vec<f64>) = (times_of(series), times_of(builtin));
             (Some(mann_whitney(&times, &reference)), Some(mann_whitney_score(&times, &reference)))
         }
     };
-    let launches = medians(&pairs, |pair| pair.launch);
+    let launches = match &means {
+        Some(_) => log_gains(&pairs, |pair| pair.launch),
+        None => medians(&pairs, |pair| pair.launch),
+    };
     // Pairs are of launches of the builtin, so that as many launches are the same ones.
     let every_launch = launches.len() == builtin.launches().len();
     let launch_variance = match statistic {
         Statistic::RankMaximum => launch_variance(&by_visit),
         Statistic::RankAverage | Statistic::SlowestRankSummary => None,
     };
-    let basis = Basis { score, launches, every_launch, deviation: standard_error(&visits), launch_variance };
-    Evidence { candidate: series.candidate, time, gain, p_value, basis }
+    // Only single calls show what is rare, and only where a median hides it does anybody have to be told.
+    let hidden = statistic == Statistic::RankMaximum && gain.is_some_and(|gain| gain.point > 1.0);
+    let stalls = if hidden && means.is_none() { stalling(builtin, series) } else { None };
+    let deviation = means.as_ref().map_or_else(|| standard_error(&visits), |means| means.error);
+    let basis = Basis { score, launches, every_launch, deviation, launch_variance };
+    Evidence { candidate: series.candidate, time, gain, p_value, stalls, basis }
 }
 
 /// The median log gain of each run of pairs that belong together by the same key.

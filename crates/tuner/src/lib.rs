@@ -10,6 +10,8 @@
 //! | `cells` | timings by cell and candidate, and the pairs that are compared |
 //! | `statistics` | rank tests and the correction for many of them |
 //! | `evidence` | what a cell's timings say about each candidate |
+//! | `means` | the same by means instead of medians |
+//! | `stalls` | rare slow calls, which a median does not show |
 //! | `launch_variance` | how much the launches of one point differ |
 //! | `launches` | what stays the same through a launch, and widens intervals |
 //! | `neighbours` | what neighbouring sizes say about a gain |
@@ -50,6 +52,7 @@ pub mod guidelines;
 mod handed;
 mod launch_variance;
 mod launches;
+mod means;
 mod neighbours;
 mod observations;
 mod patterns;
@@ -59,6 +62,7 @@ mod remarks;
 pub mod repair;
 mod replay;
 mod settled;
+mod stalls;
 mod statistics;
 mod study;
 mod table;

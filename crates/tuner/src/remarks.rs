@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::findings::{Criteria, Statistic};
+use collrules_record::findings::{Criteria, Stalling, Statistic};
 use collrules_record::{Bytes, Candidate, Ranks};
 use collrules_rules::registry::describe;
 use collrules_rules::{Collective, Release};
@@ -11,7 +11,7 @@ use crate::build::Built;
 use crate::cells::CellTimings;
 use crate::common::{Block, one_choice};
 use crate::evidence::LEAST_VISITS;
-use crate::verdict::{JudgedCell, JudgedPoint, Shortfall, percent};
+use crate::verdict::{JudgedCell, JudgedPoint, Shortfall, percent, told};
 
 /// Remarks on data, candidates and rules, in this order.
 pub(crate) fn remarks(
@@ -39,6 +39,7 @@ pub(crate) fn remarks(
     remarks.extend(without_builtin(cells));
     remarks.extend(failures(cells, release));
     remarks.extend(barred(cells, release));
+    remarks.extend(stalling(cells, release, criteria));
     remarks.extend(one_choice_rules(cells, built, release));
     if !built.table.is_empty() {
         remarks.push(
@@ -178,6 +179,37 @@ fn barred(cells: &[JudgedCell], release: Release) -> Vec<String> {
         format!("The {collective} candidate {name} is better than the builtin in {cells} but is not chosen: {why}.")
     };
     barred.into_iter().map(remark).collect()
+}
+
+/// Candidates that win by their medians, and whose rare slow calls make them slower on average.
+fn stalling(cells: &[JudgedCell], release: Release, criteria: Criteria) -> Vec<String> {
+    let mut found: BTreeMap<_, Vec<(Bytes, Stalling)>> = BTreeMap::new();
+    for cell in cells {
+        for point in &cell.points {
+            // Others are not chosen in any case.
+            let wins = matches!(point.shortfall, None | Some(Shortfall::Stalls(_)));
+            if let Some(stalls) = point.finding.stalls.filter(|_| wins) {
+                let key = (cell.cell.collective, cell.cell.ranks, point.finding.candidate);
+                found.entry(key).or_default().push((cell.cell.bytes, stalls));
+            }
+        }
+    }
+    let remark = |((collective, ranks, candidate), sizes): ((Collective, Ranks, Candidate), Vec<(Bytes, Stalling)>)| {
+        let (bytes, stalls) = sizes[0];
+        let at = if collective.has_sizes() { format!(" at {bytes}") } else { String::new() };
+        let (others, name) = (and_others(sizes.len() - 1, "message size"), name(release, collective, candidate));
+        let what = if criteria.accept_stalls {
+            "--accept-stalls lets it be chosen nevertheless"
+        } else {
+            "it is not chosen there; --accept-stalls would choose it, and --statistic mean decides by means"
+        };
+        format!(
+            "The {collective} candidate {name} is faster than the builtin by the median on {}{at}{others}, but {}: {what}.",
+            counted(ranks.0 as usize, "rank"),
+            told(&stalls)
+        )
+    };
+    found.into_iter().map(remark).collect()
 }
 
 /// What follows from having one choice per communicator size.

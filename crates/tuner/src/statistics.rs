@@ -13,7 +13,7 @@ pub(crate) use mann_whitney::{mann_whitney, mann_whitney_score};
 pub(crate) use segments::{Line, rows};
 pub(crate) use signed_rank::{signed_rank, signed_rank_score};
 pub(crate) use spread::{Variance, mean, over_launches, student_interval};
-pub(crate) use spread::{standard_error, student_quantile};
+pub(crate) use spread::{standard_error, student_p, student_quantile};
 pub(crate) use stratified::{Score, stratified};
 
 use statrs::distribution::{ContinuousCDF, Normal};

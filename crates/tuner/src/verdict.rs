@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use collrules_record::estimate::Estimate;
-use collrules_record::findings::{Criteria, PointFinding, Statistic, Verdict};
+use collrules_record::findings::{Criteria, PointFinding, Stalling, Statistic, Verdict};
 use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Choice, Release};
@@ -40,6 +40,8 @@ pub(crate) enum Shortfall {
     NotSignificant,
     /// In one of the launches it is not faster.
     NotInEveryLaunch,
+    /// Rare slow calls make it slower on average.
+    Stalls(Stalling),
     /// It must not be chosen.
     Barred(Bar),
 }
@@ -113,9 +115,9 @@ pub(crate) fn judge(
 
 impl Evidence {
     fn into_finding(self, q_value: Option<f64>, belief: Option<Belief>) -> (PointFinding, Basis) {
-        let Self { candidate, time, gain, p_value, basis } = self;
+        let Self { candidate, time, gain, p_value, stalls, basis } = self;
         let expected = belief.map(|belief| belief.expected);
-        (PointFinding { candidate, time, gain, expected, p_value, q_value }, basis)
+        (PointFinding { candidate, time, gain, expected, p_value, q_value, stalls }, basis)
     }
 }
 
@@ -166,6 +168,9 @@ fn shortfall(
                 return Some(Shortfall::NotInEveryLaunch);
             }
         }
+    }
+    if let Some(stalls) = evidence.stalls.filter(|_| !criteria.accept_stalls) {
+        return Some(Shortfall::Stalls(stalls));
     }
     bar.cloned().map(Shortfall::Barred)
 }
@@ -294,6 +299,7 @@ impl JudgedCell {
             }
             Some(Shortfall::NotSignificant) => "not significant".to_owned(),
             Some(Shortfall::NotInEveryLaunch) => "not faster in every launch".to_owned(),
+            Some(Shortfall::Stalls(stalls)) => format!("the faster candidate stalls: {}", told(stalls)),
             Some(Shortfall::Barred(bar)) => format!("the faster candidate must not be chosen: {bar}"),
         }
     }
@@ -316,9 +322,19 @@ impl Shortfall {
             Self::Doubtful => 6,
             Self::NotSignificant => 7,
             Self::NotInEveryLaunch => 8,
-            Self::Barred(_) => 9,
+            Self::Stalls(_) => 9,
+            Self::Barred(_) => 10,
         }
     }
+}
+
+/// What rare slow calls come to.
+pub(crate) fn told(stalls: &Stalling) -> String {
+    let Stalling { beyond, slow, calls, builtin_slow, builtin_calls, mean_ratio } = stalls;
+    format!(
+        "{slow} of {calls} calls take more than {beyond}, against {builtin_slow} of {builtin_calls} of the builtin, so that its \
+         mean is {mean_ratio:.2} times as long"
+    )
 }
 
 /// Orders choices from plain to elaborate: unsegmented before segmented, then by the other parameters, then by id.

@@ -186,6 +186,7 @@ mod tests {
                 gain: None,
                 p_value: None,
                 q_value: None,
+                stalls: None,
                 expected: None,
             }],
             disqualified: Vec::new(),

@@ -19,6 +19,11 @@ pub(crate) fn student_quantile(level: f64, degrees: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees).map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + level / 2.0))
 }
 
+/// The one-sided p value of Student's t: how probable a larger value is; 1 without degrees of freedom.
+pub(crate) fn student_p(t: f64, degrees: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, degrees).map_or(1.0, |student| if t.is_nan() { 1.0 } else { student.sf(t) })
+}
+
 /// The mean of values with half the width of its Student interval, which two values are needed for; none without values.
 pub(crate) fn student_interval(values: &[f64], level: f64) -> Option<(f64, Option<f64>)> {
     let variance = Variance::of(values);

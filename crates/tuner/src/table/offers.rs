@@ -196,7 +196,8 @@ fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Candidate>>, terms: &Ter
     for point in cell.points.iter().filter(|_| comparable) {
         let candidate = point.finding.candidate;
         let block = (cell.cell.collective, cell.cell.ranks);
-        let choosable = terms.can_serve(block, candidate) && point.bar.is_none();
+        let stalls = point.finding.stalls.is_some() && !terms.criteria.accept_stalls;
+        let choosable = terms.can_serve(block, candidate) && point.bar.is_none() && !stalls;
         let Some(gain) = expected(point).filter(|_| choosable) else { continue };
         let proven = match convincing {
             Some(convincing) => convincing.contains(&candidate),

@@ -16,6 +16,7 @@ mod noise;
 mod policy;
 mod properties;
 mod refine;
+mod stalls;
 mod tables;
 mod validation;
 mod weights;
