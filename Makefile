@@ -5,12 +5,18 @@
 # make test-all   the same, then what takes longer: tuning on several hosts (scripts/virtual-cluster; root only), the benches
 # make cluster-test   of these, the tests on several hosts alone
 # make check   format, spelling, lints, documentation, and the build without MPI
+# make release builds the programs and the library for profiling, optimised; FEATURES=--no-default-features without MPI
+# make install PREFIX=DIR   the same, into DIR (/usr/local): programs, library, man pages, completions
 # SETUP=no     after any of these leaves the machine as it is and takes what is in PATH
 
 CARGO ?= cargo
 ARGS ?=
 OUT ?= demo
 SETUP ?= yes
+
+# Where `make install` puts things; packagers set DESTDIR as well.
+PREFIX ?= /usr/local
+FEATURES ?=
 
 # Where cargo puts what it builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -29,7 +35,7 @@ endif
 # Tests of the command line wait for jobs more than they compute; how many jobs run at once, they settle themselves.
 export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
-.PHONY: help tune demo test test-all cluster-test check setup setup-tests setup-check
+.PHONY: help tune demo test test-all cluster-test check setup setup-tests setup-check release install
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -52,6 +58,21 @@ tune: setup
 demo: setup
 	$(CARGO) build
 	scripts/demo $(TARGET)/debug/collrules $(OUT)
+
+release: $(if $(FEATURES),,setup)
+	$(CARGO) build --release $(FEATURES)
+
+# The worker is not there where it was not built.
+install: release
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/share/man/man1 \
+	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
+	    $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	install $(TARGET)/release/collrules $(if $(FEATURES),,$(TARGET)/release/collrules-worker) $(DESTDIR)$(PREFIX)/bin
+	install $(TARGET)/release/libcollrules_profile.so $(DESTDIR)$(PREFIX)/lib
+	$(TARGET)/release/collrules man --out $(DESTDIR)$(PREFIX)/share/man/man1
+	$(TARGET)/release/collrules completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/collrules
+	$(TARGET)/release/collrules completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_collrules
+	$(TARGET)/release/collrules completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/collrules.fish
 
 setup-check: setup
 ifneq ($(SETUP),no)

@@ -27,6 +27,8 @@ pub(crate) enum Exit {
     Violated,
     /// A node or a pair of nodes is slower than the others.
     Uneven,
+    /// A machine does not behave as it did when a run was measured.
+    Drifted,
     /// What a program ended with that was run for its own sake.
     Program(u8),
 }
@@ -52,6 +54,7 @@ impl Exit {
             Self::Slower => 8,
             Self::Violated => 9,
             Self::Uneven => 10,
+            Self::Drifted => 11,
             Self::Program(code) => code,
         }
     }

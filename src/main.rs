@@ -59,6 +59,10 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Study(study) => cmd::study::run(&study).map(done),
         Command::Profile(profile) => cmd::profile::run(&profile),
         Command::Try(tried) => cmd::tried::run(&tried),
+        Command::Merge(merge) => cmd::merge::run(&merge).map(done),
+        Command::Drift(drift) => cmd::drift::run(&drift),
+        Command::Install(install) => cmd::install::run(&install).map(done),
+        Command::Installed(installed) => cmd::installed::run(&installed),
         Command::Completions(completions) => cmd::completions::run(&completions).map(done),
         Command::Man(man) => cmd::man::run(&man).map(done),
     }

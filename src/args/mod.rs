@@ -2,10 +2,13 @@
 
 mod bench;
 pub(crate) mod doctor;
+mod drift;
 mod generate;
 mod guidelines;
 mod import;
+mod install;
 mod irregular;
+mod merge;
 mod model;
 mod profile;
 mod report;
@@ -33,10 +36,13 @@ use collrules_workflow::profile::weighted;
 use crate::failure::Failure;
 use crate::progress::Output;
 pub(crate) use bench::Bench;
+pub(crate) use drift::DriftArgs;
 pub(crate) use generate::{Completions, Man};
 pub(crate) use guidelines::Guidelines;
 pub(crate) use import::{Import, Plausible, Time, Unit};
+pub(crate) use install::{Install, InstalledArgs};
 pub(crate) use irregular::IrregularArgs;
+pub(crate) use merge::Merge;
 pub(crate) use model::{Fit, ModelAction, ModelArgs, Predict};
 pub(crate) use profile::{Profile, ProfileCommand, Show, Try};
 pub(crate) use report::{Report, ReportFormat};
@@ -71,7 +77,8 @@ const EXIT_CODES: &str = "Exit codes:
   7  Open MPI does not obey the rules file
   8  a rules file makes something slower
   9  a collective is slower than other calls that do the same
- 10  a node or a pair of nodes is slower than the others";
+ 10  a node or a pair of nodes is slower than the others
+ 11  a machine does not behave as it did when a run was measured";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -117,6 +124,14 @@ pub(crate) enum Command {
     Profile(Profile),
     /// Run a program without and with a tuning, in turns, and say whether it is faster
     Try(Try),
+    /// Make one run of several that were measured on the same system, such as an array of jobs over numbers of nodes
+    Merge(Merge),
+    /// Measure some cells of a run again, and say whether the machine changed and whether the rules still hold
+    Drift(DriftArgs),
+    /// Put a tuning where every job of an Open MPI finds it, or take it back
+    Install(Install),
+    /// Say which installations of Open MPI have a tuning, made from what, and whether it still holds
+    Installed(InstalledArgs),
     /// Write completions for a shell to standard output
     Completions(Completions),
     /// Write manual pages

@@ -22,12 +22,14 @@
 //! | [`sample`] | one timing, and its line in the samples file |
 //! | [`options`] | what a user asked a workflow to do |
 //! | [`values`] | values of options, as people write them |
+//! | [`installed`] | a tuning that was installed for an Open MPI |
 //! | [`irregular`] | calls that now and then take many times as long |
 //! | [`manifest`] | where the numbers of a run come from |
 //! | [`profile`] | what a program calls, and what one rank of it leaves behind |
 //! | [`proof`] | what was shown about the rules |
 //! | [`rundir`] | the run directory: created once, appended to, read back |
 //! | [`benchmark`] | an OSU-style benchmark and its lines |
+//! | [`drift`] | whether a machine behaves as it did, and its rules still hold |
 //! | [`estimate`] | a value with its interval |
 //! | [`findings`] | what the analysis concluded, as plain data |
 //! | [`guidelines`] | what a check of performance guidelines found |
@@ -42,17 +44,20 @@ pub mod cell;
 pub mod clock;
 pub mod comparison;
 pub mod component;
+pub mod drift;
 pub mod estimate;
 pub mod findings;
 mod format;
 pub mod guidelines;
 pub mod han_choice;
 pub mod handover;
+pub mod installed;
 pub mod irregular;
 pub mod manifest;
 pub mod mockup;
 pub mod model;
 pub mod options;
+mod packed;
 pub mod pattern;
 pub mod pattern_fit;
 pub mod placement;

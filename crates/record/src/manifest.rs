@@ -1,6 +1,7 @@
 //! Where the numbers of a run come from: no provenance, no number.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +9,7 @@ pub use crate::format::FormatVersion;
 use crate::options::Request;
 use crate::plan::Plan;
 use crate::survey::Survey;
+use crate::units::Ranks;
 
 /// The format that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
@@ -43,6 +45,20 @@ pub struct Manifest {
     pub survey: Survey,
     /// What was to be measured.
     pub plan: Plan,
+    /// The runs that this one was made of; none where it was measured. Since format 1.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<Part>,
+}
+
+/// A run that became a part of another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Its directory then.
+    pub run: PathBuf,
+    /// When it was begun.
+    pub started: String,
+    /// The ranks of its job.
+    pub ranks: Ranks,
 }
 
 /// The time now, in UTC, as in RFC 3339.

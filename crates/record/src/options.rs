@@ -274,6 +274,8 @@ pub enum Scenario {
     /// As stale, but under a rules file some of what was measured turns out slower
     // Bcast by anything but the builtin is, for long messages.
     Deceptive,
+    /// As stale, but everything takes 25 % longer: what drift finds
+    Slowed,
     /// The builtin is the best but where bcast of long messages and allreduce of short ones are beaten by mock-ups
     // It is 10 % faster than any algorithm and 20 % faster than any mock-up, but for long messages of bcast, where
     // `scatter+allgather` and an algorithm take two thirds of its time, and for short ones of allreduce, where
@@ -401,6 +403,78 @@ pub struct Verifying {
     /// Where jobs run.
     #[command(flatten)]
     pub system: System<Launching>,
+}
+
+/// What `merge` shall do.
+#[derive(Clone, Debug, Args)]
+pub struct Merging {
+    /// The runs: of one Open MPI on one kind of node, with the same layout and settings
+    #[arg(value_name = "RUN", required = true, num_args = 2..)]
+    pub runs: Vec<PathBuf>,
+    /// Directory for the run that they become, which must not hold one yet
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+}
+
+/// What `drift` shall do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
+pub struct Drifting {
+    /// Cells to measure again: those with rules first, spread over collectives, communicators and sizes
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub cells: u32,
+    /// How many times to start the job; how much launches differ is what changes are measured by
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..=MOST_LAUNCHES))]
+    pub launches: u32,
+    /// Time for all of it; with `none`, each launch goes on until every cell is precise or has its most rounds
+    #[arg(long, value_name = "TIME|none", default_value = "60s", value_parser = budget)]
+    pub budget: Budget,
+    /// Changes of times, in percent, that count as none: days differ
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = percent)]
+    pub min_change: f64,
+    /// Largest acceptable probability of an alarm where nothing changed, in percent, over all cells together
+    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = percent)]
+    pub error_rate: f64,
+    /// Seed of every random order
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub seed: u64,
+    /// Where jobs run.
+    #[command(flatten)]
+    pub system: System,
+}
+
+/// What `install` shall do.
+#[derive(Clone, Debug, Args)]
+pub struct Installing {
+    /// The run whose tuning is installed
+    #[arg(value_name = "RUN", required_unless_present = "undo")]
+    pub run: Option<PathBuf>,
+    /// The Open MPI to install it for: its directory, such as /opt/openmpi/5.0.7, or its mpirun [default: that of the
+    /// mpirun in PATH]
+    #[arg(long = "for", value_name = "DIR")]
+    pub openmpi: Option<PathBuf>,
+    /// Keep the rules files in DIR/share/collrules, a directory for each Open MPI [default: beside the parameter file]
+    #[arg(long, value_name = "DIR")]
+    pub prefix: Option<PathBuf>,
+    /// Switch it on for this user alone, in ~/.openmpi/mca-params.conf, which every Open MPI of the user reads
+    #[arg(long, conflicts_with = "prefix")]
+    pub user: bool,
+    /// Take back what an earlier install did: the parameter file is as it was before
+    #[arg(long, conflicts_with = "run")]
+    pub undo: bool,
+    /// Only show what would be written
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// What `installed` shall look at.
+#[derive(Clone, Debug, Args)]
+pub struct Inquiring {
+    /// Installations of Open MPI: their directories, or their mpirun [default: that of the mpirun in PATH]
+    #[arg(value_name = "DIR")]
+    pub openmpi: Vec<PathBuf>,
+    /// Look at all for which `install --prefix DIR` keeps rules files as well
+    #[arg(long, value_name = "DIR")]
+    pub prefix: Option<PathBuf>,
 }
 
 /// What `study` shall do.

@@ -101,7 +101,7 @@ fn turns<H: Ord>(hosts: &[H]) -> Vec<u32> {
 /// The number of a communicator's ranks on each of its nodes, in the order of the nodes' first ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Nodes(pub Vec<u32>);
+pub struct Nodes(#[serde(with = "crate::packed")] pub Vec<u32>);
 
 impl Nodes {
     /// Whether there are several nodes.

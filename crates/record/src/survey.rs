@@ -9,7 +9,7 @@ use crate::component::Component;
 use crate::units::{Ranks, Seconds};
 
 /// Where a rank may run, and under which limits, as the kernel tells it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// The processors that it may run on, as in `0-3,8`.
     pub processors: String,
@@ -29,9 +29,10 @@ pub struct Survey {
     /// The version read from it.
     pub version: Version,
     /// The host of each rank of a job that fills all slots, in rank order.
+    #[serde(with = "crate::packed")]
     pub hosts: Vec<String>,
     /// Where each rank of that job may run, in rank order.
-    #[serde(default)]
+    #[serde(default, with = "crate::packed")]
     pub places: Vec<Place>,
     /// The algorithms that the running library lists, id and name, per collective.
     pub algorithms: BTreeMap<Collective, Vec<(u32, String)>>,

@@ -11,7 +11,7 @@ use crate::units::{BadBytes, BadSeconds, Bytes, MAX_BYTES, Ranks, Seconds, power
 pub const MOST_LAUNCHES: i64 = 1000;
 
 /// The most slots that a simulated cluster may have: each is a host with a name in the survey.
-const MOST_SLOTS: Ranks = Ranks(1 << 20);
+const MOST_SLOTS: Ranks = Ranks(1 << 21);
 
 /// A time that is more than none.
 pub fn positive(text: &str) -> Result<Seconds, String> {

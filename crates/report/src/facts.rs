@@ -254,6 +254,20 @@ pub(crate) fn placement(findings: &Findings) -> Vec<[String; 3]> {
     placement.nodes.iter().map(row).collect()
 }
 
+/// The most hosts that are all named.
+const MOST_NAMED: usize = 64;
+
+/// Hosts, or the first of many, and the last: nobody reads ten thousand names.
+fn naming(hosts: &BTreeSet<&str>) -> String {
+    let names = |count: usize| hosts.iter().copied().take(count).collect::<Vec<_>>().join(", ");
+    match hosts.last() {
+        Some(last) if hosts.len() > MOST_NAMED => {
+            format!("{} hosts: {}, ..., {last}; manifest.json has all", hosts.len(), names(MOST_NAMED / 8))
+        }
+        _ => names(MOST_NAMED),
+    }
+}
+
 /// Where the numbers come from: what, and its value.
 pub(crate) fn provenance(manifest: &Manifest) -> Vec<(String, String)> {
     let survey = &manifest.survey;
@@ -261,7 +275,7 @@ pub(crate) fn provenance(manifest: &Manifest) -> Vec<(String, String)> {
     let fact = |key: &str, value: String| (key.to_owned(), value);
     let mut facts = vec![
         fact("Library", survey.library.clone()),
-        fact("Slots", format!("{} on {}", survey.slots(), hosts.into_iter().collect::<Vec<_>>().join(", "))),
+        fact("Slots", format!("{} on {}", survey.slots(), naming(&hosts))),
         fact(
             "Measured by",
             format!("collrules {} ({}), started {}", manifest.collrules, manifest.backend, manifest.started),

@@ -27,6 +27,7 @@
 mod cells;
 pub mod changes;
 mod context;
+pub mod drift;
 mod facts;
 pub mod guidelines;
 pub mod irregular;

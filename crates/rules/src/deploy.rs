@@ -4,6 +4,8 @@
 //! process, and ignores a file that is not there without a word. Pins are further MCA parameters that the files were
 //! measured with, such as `coll_hcoll_priority = 0`.
 
+pub mod params;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -55,7 +57,15 @@ impl Tuning {
              # For everybody: <prefix>/etc/openmpi-mca-params.conf of the Open MPI installation (Debian: /etc/openmpi)\n\
              # Both may exist already; append these lines then. The files named here must exist on every node.\n",
         );
-        for (name, value) in self.settings() {
+        for line in self.mca_lines()? {
+            text += &(line + "\n");
+        }
+        Ok(text)
+    }
+
+    /// The lines of an `mca-params.conf`, without their breaks.
+    pub fn mca_lines(&self) -> Result<Vec<String>, Inexpressible> {
+        let lines = self.settings().map(|(name, value)| {
             let reason = if value.contains(['\n', '\r', '\0']) {
                 Some("a value is one line")
             } else if value.trim() != value {
@@ -64,16 +74,16 @@ impl Tuning {
                 None
             };
             refuse(name, value, "mca-params.conf", reason)?;
-            // Writing to a string cannot fail, here and below.
-            let _ = writeln!(text, "{name} = {value}");
-        }
-        Ok(text)
+            Ok(format!("{name} = {value}"))
+        });
+        lines.collect()
     }
 
     /// The text of a POSIX shell snippet that exports the settings, for launchers that know no `--mca`, such as srun.
     pub fn environment(&self) -> String {
         let mut text = String::new();
         for (name, value) in self.settings() {
+            // Writing to a string cannot fail, here and below.
             let _ = writeln!(text, "export {}={}", quoted(&format!("OMPI_MCA_{name}")), quoted(value));
         }
         text

@@ -30,6 +30,7 @@
 //! | [`study()`] | chosen algorithms compared on a grid |
 //! | `patterns` | what messages and the operation take, by patterns |
 //! | `components` | rules where another component than `coll/tuned` serves the calls |
+//! | [`mod@drift`] | whether points take what they took, and rules still hold |
 //! | [`mod@compare`] | two runs: what changed, and what the earlier rules are worth now |
 //! | `beyond` | what no rule can give: reference algorithms that are faster than all of `coll/tuned` |
 //! | `replay` | decisions on some launches, judged by others |
@@ -46,6 +47,7 @@ mod common;
 pub mod compare;
 mod components;
 mod crossover;
+pub mod drift;
 mod error;
 mod evidence;
 pub mod guidelines;

@@ -11,7 +11,7 @@
 //! | `moderation` | variances that borrow from each other |
 
 mod moderation;
-mod noise;
+pub(crate) mod noise;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,9 +52,22 @@ pub fn compare(
     criteria: Criteria,
     known: impl Fn(Cell) -> Known,
 ) -> Result<Round, TunerError> {
+    compare_with(observations, criteria, known, |_| Some(Candidate::Rules))
+}
+
+/// The same where another candidate stands for the file, and is timed in the launches of the builtin. Cells for which there
+/// is none are left out.
+pub(crate) fn compare_with(
+    observations: &Observations,
+    criteria: Criteria,
+    known: impl Fn(Cell) -> Known,
+    with: impl Fn(Cell) -> Option<Candidate>,
+) -> Result<Round, TunerError> {
     let timings = observations.cells()?;
-    let failed = timings.iter().flat_map(failures).collect();
-    let sides: Vec<Sides> = timings.iter().filter_map(Sides::of).collect();
+    let timings: Vec<(&CellTimings, Candidate)> =
+        timings.iter().filter_map(|timings| Some((timings, with(timings.cell)?))).collect();
+    let failed = timings.iter().flat_map(|(timings, with)| failures(timings, *with)).collect();
+    let sides: Vec<Sides> = timings.iter().filter_map(|(timings, with)| Sides::of(timings, *with)).collect();
     let gains: Vec<Gains> = sides.iter().map(Sides::gains).collect();
     let noise = noise::estimate(&gains);
     let tests: Vec<Option<Test>> = gains.iter().zip(&noise).map(|(gains, noise)| Test::of(gains, *noise)).collect();
@@ -134,7 +147,7 @@ struct Sides {
 }
 
 impl Sides {
-    fn of(timings: &CellTimings) -> Option<Self> {
+    fn of(timings: &CellTimings, with: Candidate) -> Option<Self> {
         let side = |candidate| {
             let series = timings.series.iter().find(|series| series.candidate == candidate)?;
             let by_launch = series.timings.chunk_by(|a, b| a.launch == b.launch);
@@ -144,7 +157,7 @@ impl Sides {
             });
             Some(of_launch.collect::<BTreeMap<u32, (f64, f64)>>())
         };
-        let (without, with) = (side(Candidate::Builtin)?, side(Candidate::Rules)?);
+        let (without, with) = (side(Candidate::Builtin)?, side(with)?);
         let both = without.iter().filter_map(|(pair, without)| Some((*pair, *without, *with.get(pair)?)));
         let mut per_round = 0.0;
         let pairs: BTreeMap<u32, [f64; 2]> = both
@@ -208,11 +221,11 @@ fn adjusted(tests: &[Option<Test>], p_value: impl Fn(&Test) -> f64) -> Vec<Optio
     tests.iter().map(|test| test.as_ref().and_then(|_| q_values.next())).collect()
 }
 
-fn failures(timings: &CellTimings) -> impl Iterator<Item = FailedCell> {
+fn failures(timings: &CellTimings, with: Candidate) -> impl Iterator<Item = FailedCell> {
     let cell = timings.cell;
     timings.disqualified.iter().map(move |(candidate, why)| FailedCell {
         cell,
-        with: *candidate == Candidate::Rules,
+        with: *candidate == with,
         why: why.clone(),
     })
 }

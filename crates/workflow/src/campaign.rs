@@ -135,7 +135,9 @@ fn new(tuning: &Tuning, out: &Path, session: &mut Session<'_>) -> Result<Opened,
 
 fn resumed(directory: &Path, tuning: &Tuning, session: &mut Session<'_>) -> Result<Opened, WorkflowError> {
     // Held before anything is started: two jobs at once would disturb each other.
-    let campaign = Campaign::new(RunDir::open(directory)?)?;
+    let run = RunDir::open(directory)?;
+    resume::refuse_merged(&run, &run.manifest()?)?;
+    let campaign = Campaign::new(run)?;
     let manifest = campaign.run.manifest()?;
     resume::refuse_comparison(&campaign.run, &manifest)?;
     let started = session.start(&tuning.system)?;
@@ -183,6 +185,7 @@ pub(crate) fn manifest(
         Request::Validate(validating) => &validating.system,
     };
     Manifest {
+        merged: Vec::new(),
         format: manifest::FORMAT,
         collrules: env!("CARGO_PKG_VERSION").to_owned(),
         started: manifest::now(),

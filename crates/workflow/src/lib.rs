@@ -16,7 +16,10 @@
 //! | [`validate`] | a rules file against the builtin in fresh launches, and its repair |
 //! | [`verify`] | whether the Open MPI in use obeys a file, and what stands in the way |
 //! | [`guidelines`] | whether calls that do the same are faster than the builtin |
+//! | [`drift`] | some cells of a run measured again |
+//! | [`install`] | a tuning put where every job of an Open MPI finds it |
 //! | [`irregular`] | calls that stall: measured, found, cured |
+//! | [`merge`] | one run of several |
 //! | [`model`] | communication models: fitted, kept, asked |
 //! | [`profile`] | what a program calls |
 //! | [`tried`] | whether a tuning makes a program faster |
@@ -25,10 +28,13 @@
 pub mod analyze;
 pub mod campaign;
 mod clock;
+pub mod drift;
 mod error;
 pub mod guidelines;
+pub mod install;
 pub mod irregular;
 mod legacy;
+pub mod merge;
 pub mod model;
 pub mod plan;
 pub mod profile;

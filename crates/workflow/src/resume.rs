@@ -41,6 +41,16 @@ pub(crate) fn refuse_comparison(run: &RunDir, manifest: &Manifest) -> Result<(),
     )))
 }
 
+/// Refuses to measure into a run that was made of others: it has no journal of its own.
+pub(crate) fn refuse_merged(run: &RunDir, manifest: &Manifest) -> Result<(), WorkflowError> {
+    let Some(first) = manifest.merged.first() else { return Ok(()) };
+    Err(WorkflowError::Input(format!(
+        "{} was made by `collrules merge`: resume what it was made of, such as {}, and merge again",
+        run.path().display(),
+        first.run.display(),
+    )))
+}
+
 /// Samples of one run are compared with each other, so that they have to come from one system.
 pub(crate) fn refuse_other_system(run: &RunDir, manifest: &Manifest, started: &Started) -> Result<(), WorkflowError> {
     let mut differences = Vec::new();

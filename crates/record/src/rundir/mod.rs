@@ -343,8 +343,8 @@ pub fn put(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// The same under a name that must not exist yet.
-pub fn put_new(path: &Path, text: &str) -> io::Result<()> {
-    let written = whole_file(parent(path), text.as_bytes()).and_then(|written| Ok(written.persist_noclobber(path)?));
+pub fn put_new(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
+    let written = whole_file(parent(path), text.as_ref()).and_then(|written| Ok(written.persist_noclobber(path)?));
     written.map(drop).map_err(by_cause)
 }
 

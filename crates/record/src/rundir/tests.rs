@@ -18,6 +18,7 @@ use crate::units::{Bytes, Ranks, Seconds};
 
 fn manifest() -> Manifest {
     Manifest {
+        merged: Vec::new(),
         format: crate::manifest::FORMAT,
         collrules: "0.1.0".to_owned(),
         started: "2024-05-01T12:00:00Z".to_owned(),

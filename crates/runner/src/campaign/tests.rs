@@ -141,6 +141,7 @@ fn begin_with(scratch: &Path, backend: &mut Faulty, patterns: bool) -> (RunDir, 
     let planner = Planner { grid: &grid, layout: Layout::Block, oversubscribe: false, survey: &survey };
     let plan = planner.plan(2, schedule, 5).expect("plans");
     let manifest = Manifest {
+        merged: Vec::new(),
         format: manifest::FORMAT,
         collrules: String::new(),
         started: String::new(),

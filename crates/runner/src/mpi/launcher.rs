@@ -186,13 +186,18 @@ impl Launcher {
 
     /// Lets a program find the libraries of this Open MPI.
     fn find_libraries(&self, process: &mut Command) {
-        let Some(libraries) = &self.libraries else { return };
-        let rest = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-        let paths = std::iter::once(libraries.clone()).chain(env::split_paths(&rest));
-        // A directory with a colon in its name cannot be in such a list; the survey will find the wrong library.
-        if let Ok(joined) = env::join_paths(paths.filter(|path| !path.as_os_str().is_empty())) {
-            process.env("LD_LIBRARY_PATH", joined);
-        }
+        with_libraries(self.libraries.as_deref(), process);
+    }
+}
+
+/// Lets a program find libraries in this directory first.
+pub(super) fn with_libraries(libraries: Option<&Path>, process: &mut Command) {
+    let Some(libraries) = libraries else { return };
+    let rest = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let paths = std::iter::once(libraries.to_owned()).chain(env::split_paths(&rest));
+    // A directory with a colon in its name cannot be in such a list; the survey will find the wrong library.
+    if let Ok(joined) = env::join_paths(paths.filter(|path| !path.as_os_str().is_empty())) {
+        process.env("LD_LIBRARY_PATH", joined);
     }
 }
 
@@ -236,7 +241,7 @@ pub(super) fn open_mpi_version(mpirun: &Path) -> Result<Version, RunnerError> {
 
 /// The library directory beside mpirun's bin directory, if it has an MPI library: whatever its version of the interface
 /// is (`libmpi.so.40` up to 5.0, `libmpi.so.0` in a build of 6.0), a worker that was built against it finds it there.
-fn own_libraries(mpirun: &Path) -> Option<PathBuf> {
+pub(super) fn own_libraries(mpirun: &Path) -> Option<PathBuf> {
     let prefix = mpirun.parent()?.parent()?;
     let has_library = |directory: &PathBuf| {
         let mut files = fs::read_dir(directory).into_iter().flatten().flatten();

@@ -2,6 +2,7 @@
 
 mod conversation;
 pub mod deployed;
+pub mod installation;
 mod launcher;
 mod processes;
 pub mod program;

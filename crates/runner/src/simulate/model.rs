@@ -19,6 +19,8 @@ use super::formulas::{
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     scenario: Scenario,
+    /// What all times are multiplied by.
+    slower: f64,
 }
 
 impl Model {
@@ -38,11 +40,18 @@ impl Model {
 
     /// The model of a scenario.
     pub(crate) fn new(scenario: Scenario) -> Self {
-        Self { scenario }
+        match scenario {
+            Scenario::Slowed => Self { scenario: Scenario::Stale, slower: 1.25 },
+            scenario => Self { scenario, slower: 1.0 },
+        }
     }
 
     /// The time without noise, in seconds.
     pub(crate) fn seconds(&self, cell: Cell, candidate: Candidate) -> f64 {
+        self.slower * self.seconds_of(cell, candidate)
+    }
+
+    fn seconds_of(&self, cell: Cell, candidate: Candidate) -> f64 {
         let stale = match cell.collective {
             Collective::Bcast => Choice::plain(6),
             _ => Choice::plain(1),
@@ -51,7 +60,7 @@ impl Model {
             (Scenario::Noise, _) => algorithm_seconds(cell, stale),
             (Scenario::Planted, _) => planted(cell, candidate) * algorithm_seconds(cell, stale),
             (_, Candidate::Mockup(mockup)) => {
-                mockup_seconds(cell, mockup, &|inner| self.seconds(inner, Candidate::Builtin))
+                mockup_seconds(cell, mockup, &|inner| self.seconds_of(inner, Candidate::Builtin))
             }
             (_, Candidate::Tuned(choice)) => algorithm_seconds(cell, choice),
             (_, Candidate::Reference(reference)) => played_seconds(cell, reference),
@@ -61,7 +70,7 @@ impl Model {
                 Candidate::Builtin | Candidate::Component(_) | Candidate::Han(_) | Candidate::Rules,
             ) => best_seconds(cell),
             (
-                Scenario::Stale | Scenario::Deceptive,
+                Scenario::Stale | Scenario::Slowed | Scenario::Deceptive,
                 Candidate::Builtin | Candidate::Component(_) | Candidate::Han(_) | Candidate::Rules,
             ) => algorithm_seconds(cell, stale),
         }

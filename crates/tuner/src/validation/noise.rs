@@ -24,11 +24,11 @@ use super::moderation::{Own, moderate};
 use crate::statistics::Variance;
 
 /// The logarithms of a cell's speedup in each pair.
-pub(super) struct Gains {
-    pub(super) cell: Cell,
-    pub(super) of_pairs: BTreeMap<u32, f64>,
+pub(crate) struct Gains {
+    pub(crate) cell: Cell,
+    pub(crate) of_pairs: BTreeMap<u32, f64>,
     /// One over the rounds without the file plus one over those with it, in the mean of the pairs.
-    pub(super) per_round: f64,
+    pub(crate) per_round: f64,
 }
 
 impl Gains {
@@ -41,18 +41,18 @@ impl Gains {
 const LEAST_CELLS: usize = 6;
 
 /// What times vary by in any case, as a logarithm: medians of equal readings of a clock are not certain.
-const FLOOR: f64 = 1e-3;
+pub(crate) const FLOOR: f64 = 1e-3;
 
 /// The variance of a cell's log gain in one pair, and what it is worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Noise {
-    pub(super) variance: f64,
+pub(crate) struct Noise {
+    pub(crate) variance: f64,
     /// Degrees of freedom.
-    pub(super) degrees: f64,
+    pub(crate) degrees: f64,
 }
 
 /// The noise of each cell; missing where no cell has two pairs.
-pub(super) fn estimate(gains: &[Gains]) -> Vec<Option<Noise>> {
+pub(crate) fn estimate(gains: &[Gains]) -> Vec<Option<Noise>> {
     let kinds = kinds(gains);
     let scales = scales(gains, &kinds);
     let own: Vec<Own> = gains.iter().zip(&scales).map(|(gains, scale)| own(gains, *scale)).collect();

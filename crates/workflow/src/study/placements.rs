@@ -76,7 +76,7 @@ pub(super) fn study(
         claims: definition.claims.clone(),
     };
     fs::create_dir_all(&options.out)
-        .and_then(|()| rundir::put_new(&page_path, &page(&placed, &about)))
+        .and_then(|()| rundir::put_new(&page_path, page(&placed, &about)))
         .map_err(|cause| WorkflowError::write(&page_path, cause))?;
     let placements = placed.into_iter().map(|placed| (placed.directory, placed.name)).collect();
     let paragraphs = left_out.into_iter().map(|why| format!("{why}.")).collect();

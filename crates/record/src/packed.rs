@@ -1,0 +1,183 @@
+//! Lists with an entry per rank or node, as files have them: plain, or packed where that is shorter.
+//!
+//! Packed, each different entry stands once, in `values`, and `runs` says which of them the entries are in turn: `7x128` is
+//! value 7 128 times, `0..128` are values 0 to 127, once each. A job of 10,000 nodes with 128 ranks each needs 10,000
+//! host names so, and not 1.28 million.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+use std::marker::PhantomData;
+
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The longest list that is believed: a word of a few bytes could ask for any memory.
+const MOST: usize = 1 << 26;
+
+/// Writes a list.
+pub(crate) fn serialize<T: Serialize + Ord, S: Serializer>(list: &[T], serializer: S) -> Result<S::Ok, S::Error> {
+    let (values, runs) = packed(list);
+    // A run counts for as much as an entry.
+    if values.len() + runs.len() >= list.len() {
+        return list.serialize(serializer);
+    }
+    let words: Vec<String> = runs.iter().map(Run::word).collect();
+    let mut packed = serializer.serialize_struct("Packed", 2)?;
+    packed.serialize_field("values", &values)?;
+    packed.serialize_field("runs", &words.join(" "))?;
+    packed.end()
+}
+
+/// Reads a list, plain or packed.
+pub(crate) fn deserialize<'de, T, D>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    T: Deserialize<'de> + Clone,
+    D: Deserializer<'de>,
+{
+    deserializer.deserialize_any(Either(PhantomData))
+}
+
+/// Consecutive entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    first: usize,
+    count: usize,
+    /// Each has the next value; otherwise all have the same.
+    climbs: bool,
+}
+
+impl Run {
+    fn word(&self) -> String {
+        let mut word = String::new();
+        // Writing to a string cannot fail.
+        let _ = match self.climbs {
+            true => write!(word, "{}..{}", self.first, self.first + self.count),
+            false => write!(word, "{}x{}", self.first, self.count),
+        };
+        word
+    }
+
+    fn of(word: &str) -> Option<Self> {
+        if let Some((first, end)) = word.split_once("..") {
+            let (first, end): (usize, usize) = (first.parse().ok()?, end.parse().ok()?);
+            return Some(Self { first, count: end.checked_sub(first)?, climbs: true });
+        }
+        let (first, count) = word.split_once('x')?;
+        Some(Self { first: first.parse().ok()?, count: count.parse().ok()?, climbs: false })
+    }
+}
+
+/// The different entries in the order in which they come up, and where they stand.
+fn packed<T: Ord>(list: &[T]) -> (Vec<&T>, Vec<Run>) {
+    let (mut values, mut places, mut runs) = (Vec::new(), BTreeMap::new(), Vec::<Run>::new());
+    for entry in list {
+        let value = *places.entry(entry).or_insert_with(|| {
+            values.push(entry);
+            values.len() - 1
+        });
+        match runs.last_mut() {
+            Some(run) if !run.climbs && run.first == value => run.count += 1,
+            Some(run) if (run.climbs || run.count == 1) && run.first + run.count == value => {
+                run.count += 1;
+                run.climbs = true;
+            }
+            _ => runs.push(Run { first: value, count: 1, climbs: false }),
+        }
+    }
+    (values, runs)
+}
+
+fn unpacked<T: Clone>(values: &[T], words: &str) -> Option<Vec<T>> {
+    let mut list = Vec::new();
+    for word in words.split_whitespace() {
+        let run = Run::of(word)?;
+        let end = run.first.checked_add(if run.climbs { run.count } else { 1 })?;
+        if end > values.len() || run.count > MOST - list.len().min(MOST) {
+            return None;
+        }
+        match run.climbs {
+            true => list.extend_from_slice(&values[run.first..end]),
+            false => list.extend(std::iter::repeat_n(&values[run.first], run.count).cloned()),
+        }
+    }
+    Some(list)
+}
+
+struct Either<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de> + Clone> Visitor<'de> for Either<T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list, or `values` and `runs`")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Vec<T>, A::Error> {
+        let mut list = Vec::new();
+        while let Some(entry) = entries.next_element()? {
+            list.push(entry);
+        }
+        Ok(list)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Vec<T>, A::Error> {
+        let (mut values, mut runs) = (None::<Vec<T>>, None::<String>);
+        while let Some(name) = fields.next_key::<String>()? {
+            match name.as_str() {
+                "values" => values = Some(fields.next_value()?),
+                "runs" => runs = Some(fields.next_value()?),
+                _ => drop(fields.next_value::<serde::de::IgnoredAny>()?),
+            }
+        }
+        let values = values.ok_or_else(|| Error::missing_field("values"))?;
+        let runs = runs.ok_or_else(|| Error::missing_field("runs"))?;
+        unpacked(&values, &runs).ok_or_else(|| Error::custom("`runs` names values that are not there"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct File {
+        #[serde(default, with = "super")]
+        list: Vec<String>,
+    }
+
+    fn written(list: impl IntoIterator<Item = String>) -> String {
+        serde_json::to_string(&File { list: list.into_iter().collect() }).expect("plain data")
+    }
+
+    #[test]
+    fn what_repeats_stands_once() {
+        let node = |node: usize| format!("n{node}");
+        assert_eq!(written((0..4).map(|rank| node(rank / 2))), r#"{"list":["n0","n0","n1","n1"]}"#);
+        let by_slot = written((0..12).map(|rank| node(rank / 4)));
+        assert_eq!(by_slot, r#"{"list":{"values":["n0","n1","n2"],"runs":"0x4 1x4 2x4"}}"#);
+        let by_node = written((0..12).map(|rank| node(rank % 3)));
+        assert_eq!(by_node, r#"{"list":{"values":["n0","n1","n2"],"runs":"0..3 0..3 0..3 0..3"}}"#);
+        assert_eq!(written([]), r#"{"list":[]}"#);
+    }
+
+    #[test]
+    fn nothing_is_made_up() {
+        for ranks in ["0x2 1x1", "0..2", "x", "0x99999999999", "0x67108864 0x67108864", "3..1"] {
+            let text = format!(r#"{{"list":{{"values":["n"],"runs":"{ranks}"}}}}"#);
+            assert!(serde_json::from_str::<File>(&text).is_err(), "{ranks}");
+        }
+        assert!(serde_json::from_str::<File>(r#"{"list":{"runs":""}}"#).is_err());
+        assert_eq!(serde_json::from_str::<File>("{}").expect("no list").list.len(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn every_list_is_read_back(list in proptest::collection::vec("[a-d]", 0..60)) {
+            let text = written(list.clone());
+            prop_assert_eq!(serde_json::from_str::<File>(&text).expect("reads"), File { list });
+        }
+    }
+}

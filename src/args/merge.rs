@@ -1,0 +1,9 @@
+//! Arguments of `collrules merge`.
+
+use collrules_record::options::Merging;
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Merge {
+    #[command(flatten)]
+    pub(crate) merging: Merging,
+}

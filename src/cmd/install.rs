@@ -1,0 +1,53 @@
+//! `collrules install`: a tuning put where every job of an Open MPI finds it.
+
+use collrules_workflow::install::{self, Done, Undone};
+
+use crate::args::Install;
+use crate::failure::Failure;
+use crate::screen::{self, wrapped};
+
+pub(crate) fn run(args: &Install) -> Result<(), Failure> {
+    let options = &args.installing;
+    let lines = match &options.run {
+        Some(run) => done(&install::install(run, options)?, options.dry_run),
+        None => undone(&install::undo(options)?, options.dry_run),
+    };
+    screen::print(&lines.join("\n"))
+}
+
+fn done(done: &Done, dry_run: bool) -> Vec<String> {
+    let Done { openmpi, parameters, files, block, notes } = done;
+    let (would, has) = if dry_run { ("would get", "would be") } else { ("has", "are") };
+    let first = format!(
+        "Open MPI {} in {}: {} {would} these lines at its end.",
+        openmpi.version,
+        openmpi.prefix.display(),
+        parameters.display()
+    );
+    let mut lines = wrapped(&first, "", "");
+    lines.extend(block.iter().map(|line| format!("  {line}")));
+    lines.extend(wrapped(&format!("The files that they name {has} in {}.", files.display()), "", ""));
+    lines.extend(notes.iter().flat_map(|note| wrapped(note, "", "")));
+    let mpirun = openmpi.prefix.join("bin/mpirun");
+    if !dry_run {
+        let next = "Where nodes do not share these directories, copy both to every node. Then, in a job:";
+        lines.extend(wrapped(next, "", ""));
+        lines.push(format!("  collrules verify --deployed --mpirun {}", mpirun.display()));
+    }
+    lines
+}
+
+fn undone(undone: &Undone, dry_run: bool) -> Vec<String> {
+    let Undone { parameters, removed, files } = undone;
+    let file = parameters.display();
+    let what = match (removed, dry_run) {
+        (true, false) => format!("{file} is removed: there was none before."),
+        (true, true) => format!("{file} would be removed: there was none before."),
+        (false, false) => format!("{file} is without the lines of collrules again."),
+        (false, true) => format!("{file} would lose the lines of collrules."),
+    };
+    let mut lines = wrapped(&what, "", "");
+    let gone = if dry_run { "would be removed" } else { "is removed" };
+    lines.extend(files.iter().flat_map(|directory| wrapped(&format!("{} {gone}.", directory.display()), "", "")));
+    lines
+}

@@ -1,0 +1,44 @@
+//! `collrules installed`: which installations of Open MPI have a tuning, and whether it still holds.
+
+use collrules_workflow::install::{self, Standing, State};
+
+use crate::args::InstalledArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::screen::{self, Ink, paint, wrapped};
+
+pub(crate) fn run(args: &InstalledArgs) -> Result<Exit, Failure> {
+    let states = install::installed(&args.inquiring)?;
+    if args.json {
+        screen::print(&serde_json::to_string_pretty(&states)?)?;
+    } else {
+        screen::print(&states.iter().map(shown).collect::<Vec<_>>().join("\n"))?;
+    }
+    let broken = states.iter().any(|state| state.standing == Standing::Broken);
+    Ok(if broken { Exit::Problems } else { Exit::Done })
+}
+
+fn shown(state: &State) -> String {
+    let name = match &state.openmpi {
+        Some(openmpi) => format!("Open MPI {} in {}", openmpi.version, openmpi.prefix.display()),
+        None => state.parameters.display().to_string(),
+    };
+    let mut lines = vec![match state.standing {
+        Standing::None => format!("{name}: no tuning is installed"),
+        Standing::Holds => format!("{name}: {}", paint(Ink::Good, "tuned")),
+        Standing::Broken => format!("{name}: {}", paint(Ink::Bad, "does not hold")),
+    }];
+    if let Some(installed) = &state.installed {
+        let measured = installed.measured.as_ref().map_or(String::new(), |when| format!(", measured {when}"));
+        let version = installed.version.map_or_else(|| installed.release.to_string(), |version| version.to_string());
+        let from = format!(
+            "From {}{measured} on Open MPI {version}; installed {} by collrules {}.",
+            installed.run.display(),
+            installed.installed,
+            installed.collrules
+        );
+        lines.extend(wrapped(&from, "  ", "  "));
+    }
+    lines.extend(state.notes.iter().flat_map(|note| wrapped(note, "  - ", "    ")));
+    lines.join("\n")
+}

@@ -1,0 +1,57 @@
+//! Cells of a run that are measured again: as they were, slower, and where rules lose.
+
+use std::path::Path;
+
+use collrules_record::drift::{DRIFT, Drift};
+use collrules_record::validation::Outcome;
+
+use crate::made_once::TUNED;
+use crate::support::collrules;
+
+fn read(home: &Path) -> Drift {
+    serde_json::from_str(&std::fs::read_to_string(home.join(DRIFT)).unwrap()).unwrap()
+}
+
+#[test]
+fn a_machine_that_is_as_it_was_raises_no_alarm() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = scratch.path().join("run");
+    TUNED.at(&run);
+    let ran = collrules("drift --cells 12", &run).exits(0);
+    ran.says("The machine behaves as it did");
+    ran.says("The rules still hold");
+    let homes = std::fs::read_dir(&run).unwrap().map(|entry| entry.unwrap().path());
+    let homes: Vec<_> = homes.filter(|path| path.is_dir() && path.join(DRIFT).exists()).collect();
+    assert_eq!(homes.len(), 1, "{homes:?}");
+    let drift = read(&homes[0]);
+    let cells: std::collections::BTreeSet<_> = drift.points.iter().map(|point| point.cell).collect();
+    assert_eq!(cells.len(), 12);
+    let collectives: std::collections::BTreeSet<_> = cells.iter().map(|cell| cell.collective).collect();
+    assert_eq!(collectives.len(), 3, "all of them have anchors");
+    // What was measured is a run like any other.
+    collrules(&format!("report --compare {}", run.display()), &homes[0]).exits(3);
+    collrules("analyze", &homes[0]).exits(0);
+    collrules(&format!("report --compare {}", run.display()), &homes[0]).exits(0);
+}
+
+#[test]
+fn a_slower_machine_and_rules_that_lose_are_told_apart() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (run, slow, lost) = (scratch.path().join("run"), scratch.path().join("slow"), scratch.path().join("lost"));
+    TUNED.at(&run);
+    let drift = |scenario: &str, out: &Path| {
+        let arguments = format!("drift {} --simulate={scenario} --out", run.display());
+        collrules(&arguments, out)
+    };
+    drift("slowed", &slow).exits(11).says("The machine changed");
+    let found = read(&slow);
+    let slower = found.those(Outcome::Slower).count();
+    assert!(slower > found.points.len() / 2 && found.those(Outcome::Faster).count() == 0, "{:?}", found.points);
+    let together = found.together.unwrap().ratio.point;
+    assert!((together - 1.25).abs() < 0.05, "{together}");
+    // There every algorithm of coll/tuned takes 10 % longer than the builtin.
+    drift("planted", &lost).exits(8).says("do NOT hold");
+    collrules(&format!("drift {} --simulate --simulated-release 4.1 --out", run.display()), &scratch.path().join("x"))
+        .exits(3)
+        .complains("5.0.0 then, 4.1.0 now");
+}

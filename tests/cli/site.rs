@@ -1,0 +1,120 @@
+//! The examples for sites: their own languages read them, and collrules knows the commands in them.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::{Ran, bounded};
+
+fn site(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/site").join(name)
+}
+
+/// Runs a program of the system; none where there is no such program.
+fn run(program: &str, arguments: &[&str]) -> Option<Ran> {
+    match Command::new(program).args(arguments).output() {
+        Ok(output) => Some(output.into()),
+        Err(_) => {
+            assert!(std::env::var_os("CI").is_none(), "there is no {program}");
+            let _ = writeln!(std::io::stderr(), "skipped: there is no {program}");
+            None
+        }
+    }
+}
+
+/// Fails unless these are words that collrules takes.
+#[track_caller]
+fn can_be_typed<'a>(words: impl IntoIterator<Item = &'a str>) {
+    let ran: Ran = bounded().args(words).arg("--no-such-option").output().unwrap().into();
+    ran.complains("unexpected argument '--no-such-option' found");
+}
+
+/// What of ReFrame, Spack and EasyBuild the examples use, as far as it takes to read them and to ask them.
+const STAND_INS: &str = r#"
+import sys, types
+def module(name, **names):
+    made = sys.modules[name] = types.ModuleType(name)
+    made.__dict__.update(names)
+passing = lambda *of: (lambda it: it)
+module("reframe", simple_test=lambda it: it, RunOnlyRegressionTest=object)
+module("reframe.utility"); module("reframe.utility.sanity", assert_found=None)
+module("reframe.core")
+module("reframe.core.builtins", performance_function=passing, run_after=passing, run_before=passing,
+       sanity_function=lambda it: it, variable=lambda kind, value: value)
+nothing = lambda *of, **more: None
+module("spack"); module("spack.package", MakefilePackage=object, license=nothing, version=nothing, variant=nothing,
+                        depends_on=nothing)
+"#;
+
+fn python(script: &str) -> Option<Ran> {
+    run("python3", &["-c", &format!("{STAND_INS}\n{script}")]).map(|ran| ran.exits(0))
+}
+
+#[test]
+fn reframe_reads_the_check() {
+    let script = format!(
+        "names = {{}}\nexec(open({:?}).read(), names)\ncheck = names['CollrulesDrift']()\n\
+         check.ask_for_the_run_s_nodes(); check.start_without_a_launcher()\nprint(*check.executable_opts)",
+        site("reframe_drift.py")
+    );
+    if let Some(ran) = python(&script) {
+        can_be_typed(ran.stdout.split_whitespace());
+    }
+}
+
+/// Names of targets of the Makefile that recipes make.
+fn has_target(name: &str) -> bool {
+    let makefile = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Makefile")).unwrap();
+    makefile.lines().any(|line| line.starts_with(&format!("{name}:")))
+}
+
+#[test]
+fn recipes_are_read_and_make_what_there_is() {
+    let script = format!(
+        "names = {{}}\nexec(open({:?}).read(), names)\nmade = names['Collrules']()\nmade.prefix = '/p'\n\
+         print(made.build_targets[0], made.install_targets[0])\n\
+         eb = {{}}\nexec(open({:?}).read(), eb)\nprint(eb['buildopts'].split()[0], eb['version'])",
+        site("package.py"),
+        site("collrules-0.1.0-gompi-2024a.eb")
+    );
+    let Some(ran) = python(&script) else { return };
+    let words: Vec<&str> = ran.stdout.split_whitespace().collect();
+    assert_eq!(words, ["release", "install", "release", env!("CARGO_PKG_VERSION")]);
+    assert!(has_target("release") && has_target("install"));
+}
+
+#[test]
+fn the_modulefile_switches_a_tuning_on() {
+    let script = "proc module-whatis args {}; proc prepend-path {name path} {puts \"$name $path\"}\n\
+                  proc setenv {name value} {puts \"$name $value\"}\n";
+    let text = fs::read_to_string(site("modulefile")).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("module.tcl");
+    fs::write(&file, format!("{script}{}", text.replace("set tuning \"\"", "set tuning /t"))).unwrap();
+    let Some(ran) = run("tclsh", &[file.to_str().unwrap()]) else { return };
+    let said = ran.exits(0).stdout;
+    for line in ["PATH /opt/collrules/bin", "OMPI_MCA_coll_tuned_dynamic_rules_filename /t/rules.conf"] {
+        assert!(said.lines().any(|it| it == line), "{said}");
+    }
+    assert!(!said.contains("han.conf"), "there is none: {said}");
+}
+
+#[test]
+fn systemd_takes_the_units() {
+    let scratch = tempfile::tempdir().unwrap();
+    let service = fs::read_to_string(site("systemd/collrules-drift.service")).unwrap();
+    let line = service.lines().find_map(|line| line.strip_prefix("ExecStart=/opt/collrules/bin/collrules ")).unwrap();
+    can_be_typed(line.split_whitespace());
+    let here = scratch.path().join("collrules-drift.service");
+    // Units name programs that are there.
+    fs::write(&here, service.replace("/opt/collrules/bin/collrules", env!("CARGO_BIN_EXE_collrules"))).unwrap();
+    let timer = scratch.path().join("collrules-drift.timer");
+    fs::copy(site("systemd/collrules-drift.timer"), &timer).unwrap();
+    for unit in [here, timer] {
+        let Some(ran) = run("systemd-analyze", &["verify", "--man=no", unit.to_str().unwrap()]) else { return };
+        // What else is wrong on this machine is not ours.
+        let ours: Vec<&str> = ran.stderr.lines().filter(|line| line.contains("collrules-drift")).collect();
+        assert!(ours.is_empty(), "{ours:?}");
+    }
+}
