@@ -63,7 +63,10 @@ pub fn drift(
     let given = |cell: Cell, candidate| fits.given(&before.plan, cell, candidate);
     let anchors = anchors(&findings, &then, options.cells as usize, given).map_err(&failed)?;
     if anchors.is_empty() {
-        let mut why = vec![format!("no cell of {} can be measured again here", run.path().display())];
+        let mut why = vec![format!(
+            "no cell of {} can be measured again here: it takes samples from two launches, of candidates that share a job",
+            run.path().display()
+        )];
         why.append(&mut obstacles);
         return Err(WorkflowError::Input(why.join("\n  ")));
     }
