@@ -294,6 +294,86 @@ fn what_cannot_be_profiled_is_said_in_a_sentence() {
     });
 }
 
+#[test]
+fn threads_that_call_at_once_are_counted_to_the_last_call() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let Some(program) = compiled(scratch.path(), "mpicc", "threads.c", &["-pthread"]) else { return };
+        let out = scratch.path().join("out");
+        let ran = profiled(mpi, &out, &[], &job(mpi, 2, &[program.to_str().unwrap()])).exits(0);
+        if ran.stdout.contains("no threads") {
+            return skip("this Open MPI has no MPI_THREAD_MULTIPLE");
+        }
+        let bcasts = (1..=4).map(|thread| ((Operation::Bcast, Mode::Blocking, 2, 8 * thread), 2 * 2000));
+        let reduced = [((Operation::Allreduce, Mode::Blocking, 2, 4), 4 * 2 * 1000)];
+        let profile = read(&out);
+        assert_eq!(counts(&profile), bcasts.chain(reduced).collect(), "{}", mpi.version);
+        assert!(profile.is_complete());
+        // Each communicator had its own calls in order, whatever the order of the threads.
+        let communicator = &profile.communicators[0];
+        assert_eq!(communicator.agree, [Operation::Allreduce, Operation::Bcast]);
+    });
+}
+
+/// A batch system's launcher that starts what Open MPI's own would: `srun -n N [--export=LIST] PROGRAM`.
+fn srun(mpi: &OpenMpi, scratch: &Path) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let file = scratch.join("srun");
+    let mpirun = job(mpi, 4, &[])[..].join(" ");
+    let script = format!(
+        "#!/bin/sh\nshift 2\nfor word in \"$1\" \"$2\"; do case \"$word\" in --export=*) echo \"$word\" >&2; shift;; --multi-prog) shift;; esac; done\nexec {mpirun} \"$@\"\n"
+    );
+    fs::write(&file, script).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    file
+}
+
+#[test]
+fn programs_that_srun_starts_are_counted() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let Some(program) = compiled(scratch.path(), "mpicc", "calls.c", &[]) else { return };
+        let srun = srun(mpi, scratch.path());
+        let words = |more: &[&str]| {
+            let all = [&[srun.to_str().unwrap(), "-n", "4"], more, &[program.to_str().unwrap()]].concat();
+            all.into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let out = scratch.path().join("plain");
+        profiled(mpi, &out, &[], &words(&[])).exits(0).says("done");
+        assert_eq!(counts(&read(&out)), expected(), "{}", mpi.version);
+        // What srun hands on by name gets ours as well.
+        let out = scratch.path().join("listed");
+        let ran = profiled(mpi, &out, &[], &words(&["--export=HOME,LANG"])).exits(0);
+        ran.complains("--export=HOME,LANG,COLLRULES_PROFILE_DIR=");
+        ran.complains(",LD_PRELOAD=");
+        let out = scratch.path().join("none");
+        profiled(mpi, &out, &[], &words(&["--export=NONE"])).exits(2).complains("--export=NONE keeps");
+    });
+}
+
+#[test]
+fn programs_of_another_mpi_are_told_apart() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/foreign.c");
+        let (library, program) = (scratch.path().join("libforeign.so"), scratch.path().join("foreign"));
+        let cc = |words: &[&str], out: &Path| {
+            let made = Command::new("cc").args(words).arg("-o").arg(out).output();
+            made.is_ok_and(|made| made.status.success())
+        };
+        let source = source.to_str().unwrap();
+        let beside = format!("-Wl,-rpath,{}", scratch.path().display());
+        let directory = format!("-L{}", scratch.path().display());
+        if !cc(&["-shared", "-fPIC", source], &library)
+            || !cc(&["-DPROGRAM", source, &directory, "-lforeign", &beside], &program)
+        {
+            return skip("no cc");
+        }
+        let ran = profiled(mpi, &scratch.path().join("out"), &[], &job(mpi, 1, &[program.to_str().unwrap()]));
+        ran.exits(4).complains("the program uses another MPI (MPICH Version:      4.1.2)");
+    });
+}
+
 /// A rules file that says something.
 fn rules(scratch: &Path) -> PathBuf {
     let file = scratch.join("rules.conf");

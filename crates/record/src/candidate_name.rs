@@ -1,5 +1,6 @@
 //! What people and files call a candidate.
 
+use collrules_rules::names::meant;
 use collrules_rules::{Collective, Release, registry};
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +67,8 @@ impl CandidateName {
                 }
                 let known: Vec<&str> = registry::algorithms(release, collective).map(|known| known.name).collect();
                 Err(format!(
-                    "Open MPI {release} has no {collective} algorithm `{name}`; known are builtin, {}",
+                    "Open MPI {release} has no {collective} algorithm `{name}`{}; known are builtin, {}",
+                    meant(known.iter().copied(), &name),
                     known.join(", ")
                 ))
             }

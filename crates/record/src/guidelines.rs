@@ -145,6 +145,9 @@ pub enum Cure {
         choice: Choice,
         /// Builtin time over its time.
         gain: f64,
+        /// Why `collrules tune` would not write it by these times, in a phrase; missing where it would.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        withheld: Option<String>,
     },
     /// A rule that must not be written.
     Barred {

@@ -45,7 +45,7 @@ pub enum Collective {
 
 /// A name that is no tunable collective.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown collective `{name}`; known are {}", Collective::names())]
+#[error("unknown collective `{name}`{}; known are {}", nearest(name), Collective::names())]
 pub struct UnknownCollective {
     /// The name as given.
     pub name: String,
@@ -141,14 +141,20 @@ impl FromStr for Collective {
 
     fn from_str(name: &str) -> Result<Self, UnknownCollective> {
         let wanted = name.trim();
-        // People write the MPI function as well: MPI_Bcast.
-        let is_prefixed = wanted.get(..4).is_some_and(|prefix| prefix.eq_ignore_ascii_case("MPI_"));
-        let bare = if is_prefixed { &wanted[4..] } else { wanted };
-        Self::ALL
-            .into_iter()
-            .find(|collective| collective.name().eq_ignore_ascii_case(bare))
-            .ok_or_else(|| UnknownCollective { name: wanted.to_owned() })
+        let known = Self::ALL.into_iter().find(|collective| collective.name().eq_ignore_ascii_case(bare(wanted)));
+        known.ok_or_else(|| UnknownCollective { name: wanted.to_owned() })
     }
+}
+
+/// What was probably meant, for the middle of a sentence.
+fn nearest(name: &str) -> String {
+    names::meant(Collective::ALL.map(Collective::name), bare(name))
+}
+
+/// The name without `MPI_`: people write the MPI function as well.
+fn bare(name: &str) -> &str {
+    let is_prefixed = name.get(..4).is_some_and(|prefix| prefix.eq_ignore_ascii_case("MPI_"));
+    if is_prefixed { &name[4..] } else { name }
 }
 
 #[cfg(test)]

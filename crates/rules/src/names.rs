@@ -16,6 +16,31 @@ pub fn find<T: Copy>(what: &'static str, all: &[T], name: fn(T) -> &'static str,
     found.ok_or_else(|| UnknownName { what, found: text.to_owned(), known: all.iter().map(|one| name(*one)).collect() })
 }
 
+/// How many letters have to be put in, taken out or changed to make one word of the other (Levenshtein).
+pub fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, letter) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = at + 1;
+        for (place, candidate) in other.iter().enumerate() {
+            let changed = diagonal + usize::from(letter != *candidate);
+            diagonal = row[place + 1];
+            row[place + 1] = changed.min(diagonal + 1).min(row[place] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+/// Which of these names was meant, for the middle of a sentence: the nearest one, or nothing where half of the word would have to
+/// change.
+pub fn meant<'a>(names: impl IntoIterator<Item = &'a str>, word: &str) -> String {
+    let word = word.to_ascii_lowercase();
+    let nearest = names.into_iter().map(|name| (distance(name, &word), name)).min();
+    let near = nearest.filter(|(distance, _)| 2 * distance <= word.chars().count());
+    near.map_or(String::new(), |(_, name)| format!("; the nearest name is {name}"))
+}
+
 /// Gives an enum without fields the list `ALL` and the names of its values, which are shown for them.
 #[macro_export]
 macro_rules! names {
@@ -73,6 +98,14 @@ macro_rules! stored_as_text {
 #[cfg(test)]
 mod tests {
     use crate::Distribution;
+
+    #[test]
+    fn slips_are_near_what_was_meant() {
+        let far = [("", "abc"), ("scan", "scan"), ("kitten", "sitting")].map(|(a, b)| super::distance(a, b));
+        assert_eq!(far, [3, 0, 3]);
+        assert_eq!(super::meant(["scan", "bcast"], "Bcats"), "; the nearest name is bcast");
+        assert_eq!(super::meant(["scan", "bcast"], "whatever"), "");
+    }
 
     #[test]
     fn names_read_back() {

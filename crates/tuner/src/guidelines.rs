@@ -3,25 +3,29 @@
 //! Mock-ups are judged as candidates are: side by side with the builtin, by visits and launches, with one correction for all
 //! comparisons of the check. They are never in the same analysis as what rules can ask for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_guidelines::advice;
 use collrules_record::estimate::median;
 use collrules_record::findings::{Criteria, Statistic};
 use collrules_record::guidelines::{Change, Changed, Checked, CheckedCell, Cure, FORMAT, MockupFinding, Violation};
-use collrules_record::policy::{Assumption, Assumptions};
+use collrules_record::policy::{Assumption, Assumptions, Policy};
 use collrules_record::{Candidate, Cell, Estimate, Placement};
 use collrules_rules::Release;
 
 use crate::analysis::check as check_criteria;
 use crate::bars::Bar;
+use crate::build::{Built, build};
 use crate::cells::{CellTimings, Series};
+use crate::common::shares_choice;
 use crate::error::TunerError;
 use crate::evidence::{Evidence, weigh};
 use crate::launches::widen;
 use crate::observations::Observations;
+use crate::table;
 use crate::verdict::{JudgedCell, JudgedPoint, Shortfall, judge};
 use crate::view::{Rivals, View};
+use crate::weights::Weights;
 
 /// What is judged, and by what.
 #[derive(Clone, Copy, Debug)]
@@ -41,14 +45,27 @@ pub struct Terms<'a> {
 /// Judges the mock-ups of a run or a table.
 pub fn check(observations: &Observations, terms: &Terms<'_>) -> Result<Checked, TunerError> {
     let Terms { release, criteria, assumptions, .. } = *terms;
-    let remedies = judge(observations.cells()?, observations.statistic(), release, criteria, assumptions);
-    against(observations, Rivals::Mockups, &remedies, terms)
+    let statistic = observations.statistic();
+    let judged = judge(observations.cells()?, statistic, release, criteria, assumptions);
+    let (given_back, handable, settled) = (Vec::new(), BTreeSet::new(), BTreeMap::new());
+    let rules = table::Terms {
+        statistic,
+        release,
+        criteria,
+        policy: Policy { assumptions, ..Policy::default() },
+        given_back: &given_back,
+        weights: Weights(&BTreeMap::new()),
+        handable: &handable,
+        settled: &settled,
+    };
+    let remedies = Remedies { built: build(&judged, &rules), cells: &judged, policy: rules.policy, release };
+    against(observations, Rivals::Mockups, Some(&remedies), terms)
 }
 
 /// Judges the mock-ups of launches with a rules file in force, against what serves under it. What would cure a violation
 /// was not timed there, nor asked who serves.
 pub fn check_under_rules(observations: &Observations, terms: &Terms<'_>) -> Result<Checked, TunerError> {
-    let mut checked = against(observations, Rivals::MockupsUnderRules, &[], terms)?;
+    let mut checked = against(observations, Rivals::MockupsUnderRules, None, terms)?;
     checked.cells.iter_mut().for_each(|cell| cell.served_by = None);
     Ok(checked)
 }
@@ -56,7 +73,7 @@ pub fn check_under_rules(observations: &Observations, terms: &Terms<'_>) -> Resu
 fn against(
     observations: &Observations,
     rivals: Rivals,
-    remedies: &[JudgedCell],
+    remedies: Option<&Remedies<'_>>,
     terms: &Terms<'_>,
 ) -> Result<Checked, TunerError> {
     let Terms { release, criteria, assumptions, placement, source } = *terms;
@@ -79,10 +96,10 @@ fn against(
     }
     let severities = severities(&timings, statistic, criteria);
     let judged = judge(timings, statistic, release, criteria, assumptions);
-    let cells = judged.into_iter().zip(severities).map(|(cell, severity)| {
-        let remedy = remedies.iter().find(|remedy| remedy.cell == cell.cell);
-        checked(&cell, severity, remedy, criteria, placement)
-    });
+    let cells = judged
+        .into_iter()
+        .zip(severities)
+        .map(|(cell, severity)| checked(&cell, severity, remedies, criteria, placement));
     Ok(Checked {
         format: FORMAT,
         source: source.to_owned(),
@@ -102,7 +119,7 @@ fn against(
 fn checked(
     cell: &JudgedCell,
     severity: Option<Estimate>,
-    remedy: Option<&JudgedCell>,
+    remedies: Option<&Remedies<'_>>,
     criteria: Criteria,
     placement: &Placement,
 ) -> CheckedCell {
@@ -123,7 +140,8 @@ fn checked(
         let (advice, memory) = advice(cell.cell, best.mockup, placement.even(cell.cell.ranks));
         // Where the best was picked, its gain is a little too large.
         let worth = severity.map_or_else(|| gain(&best), |severity| 1.0 + severity.point);
-        let cure = remedy.map_or(Cure::Unmeasured, |remedy| cure(remedy, worth, criteria));
+        let remedy = remedies.and_then(|remedies| Some((remedies, remedies.of(cell.cell)?)));
+        let cure = remedy.map_or(Cure::Unmeasured, |(remedies, remedy)| remedies.cure(remedy, worth, criteria));
         Violation { best: best.mockup, advice, memory, cure }
     });
     CheckedCell {
@@ -150,23 +168,65 @@ fn mockup_finding(point: &JudgedPoint) -> Option<MockupFinding> {
     })
 }
 
-/// What brings the call within the tolerated slowdown of a mock-up that is this many times as fast as the builtin.
+/// What rules can ask for, with those that `tune` would make by the same times.
+struct Remedies<'a> {
+    cells: &'a [JudgedCell],
+    built: Built,
+    policy: Policy,
+    release: Release,
+}
+
+impl Remedies<'_> {
+    fn of(&self, cell: Cell) -> Option<&JudgedCell> {
+        self.cells.iter().find(|remedy| remedy.cell == cell)
+    }
+
+    /// What brings the call within the tolerated slowdown of a mock-up that is this many times as fast as the builtin. A rule
+    /// is what `tune` would write, where that does.
+    fn cure(&self, cell: &JudgedCell, worth: f64, criteria: Criteria) -> Cure {
+        let Cure::Rule { choice, gain, .. } = cure(cell, worth, criteria) else { return cure(cell, worth, criteria) };
+        let written = self.built.served(self.release, cell);
+        let of_written = cell.point(written).and_then(|point| point.gain).map(|gain| gain.point);
+        match (written, of_written) {
+            (Candidate::Tuned(choice), Some(gain)) if is_near(gain, worth, criteria) => {
+                Cure::Rule { choice, gain, withheld: None }
+            }
+            _ => Cure::Rule { choice, gain, withheld: Some(self.why_withheld(cell.cell)) },
+        }
+    }
+
+    fn why_withheld(&self, Cell { collective, ranks, .. }: Cell) -> String {
+        if shares_choice(self.release, collective, ranks, self.policy.assumptions) {
+            return "all message sizes of a communicator size share one choice, and over those that were timed another one is \
+                    better, or none is shown to be"
+                .to_owned();
+        }
+        format!(
+            "a rule that neighbouring sizes share is kept as long as it takes at most {} % longer",
+            100.0 * self.policy.max_regret
+        )
+    }
+}
+
+/// Whether a gain is within the tolerated slowdown of this one.
+fn is_near(gain: f64, worth: f64, criteria: Criteria) -> bool {
+    worth <= gain * (1.0 + criteria.min_gain)
+}
+
+/// The same by the times of the cell alone.
 fn cure(cell: &JudgedCell, worth: f64, criteria: Criteria) -> Cure {
     let rivals = || cell.points.iter().filter(|point| point.finding.candidate != Candidate::Builtin);
     if rivals().next().is_none() {
         return Cure::Unmeasured;
     }
-    let cures = |point: &&JudgedPoint| {
-        let gain = point.finding.gain.map_or(0.0, |gain| gain.point);
-        worth <= gain * (1.0 + criteria.min_gain)
-    };
+    let cures = |point: &&JudgedPoint| is_near(point.finding.gain.map_or(0.0, |gain| gain.point), worth, criteria);
     let gain = |point: &JudgedPoint| point.finding.gain.map_or(1.0, |gain| gain.point);
     let best = |wanted: &dyn Fn(&&JudgedPoint) -> bool| {
         rivals().filter(cures).filter(wanted).max_by(|a, b| gain(a).total_cmp(&gain(b)))
     };
     let free = best(&|point| matches!(point.finding.candidate, Candidate::Tuned(_)) && point.shortfall.is_none());
     if let Some((point, choice)) = free.and_then(|point| Some((point, point.finding.candidate.choice()?))) {
-        return Cure::Rule { choice, gain: gain(point) };
+        return Cure::Rule { choice, gain: gain(point), withheld: None };
     }
     let barred = best(&|point| matches!(point.shortfall, Some(Shortfall::Barred(_))));
     if let Some((point, choice)) = barred.and_then(|point| Some((point, point.finding.candidate.choice()?)))

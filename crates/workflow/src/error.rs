@@ -111,15 +111,14 @@ pub enum WorkflowError {
     },
     /// No library to preload.
     #[error(
-        "no {library} beside {} or in the lib directory beside it: build it (cargo build --release), copy it there, or \
-         name it with --library",
-        beside.display()
+        "there is no {library} in {}: build it (cargo build --release), copy it into one of these, or name it with --library",
+        list(places)
     )]
     NoLibrary {
         /// Its name.
         library: &'static str,
-        /// Where the program is.
-        beside: PathBuf,
+        /// Where it was looked for.
+        places: Vec<PathBuf>,
     },
     /// An input that another command takes, or none.
     #[error("{0}")]
@@ -223,5 +222,14 @@ impl WorkflowError {
             faults.push(format!("  and {} more", proof.faults.len() - NAMED_FAULTS));
         }
         Self::Unproven { what, faults }
+    }
+}
+
+/// Directories in words.
+fn list(places: &[PathBuf]) -> String {
+    let shown: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+    match shown.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => shown.concat(),
     }
 }

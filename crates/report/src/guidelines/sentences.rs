@@ -42,7 +42,8 @@ pub(super) fn answer(checked: &Checked) -> Vec<String> {
     let mut cures: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, violation) in &violations {
         let kind = match violation.cure {
-            Cure::Rule { .. } => "a rule cures them",
+            Cure::Rule { withheld: None, .. } => "a rule cures them",
+            Cure::Rule { .. } => "only a rule would that `collrules tune` does not write",
             Cure::Barred { .. } => "only a rule that must not be written would",
             Cure::Component { .. } => "another component does",
             Cure::Unproven { .. } => "a candidate that was timed too little may",
@@ -108,8 +109,12 @@ fn cure(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String 
     let needs = violation.memory.map_or(String::new(), |memory| format!("; that needs {memory} beside their buffers"));
     let instead = format!("Programs can make {}{needs}.", violation.advice);
     match &violation.cure {
-        Cure::Rule { choice, gain } => {
+        Cure::Rule { choice, gain, withheld: None } => {
             format!("A rule for {} cures it ({gain:.2}x): `collrules tune` writes it.", named(*choice))
+        }
+        Cure::Rule { choice, gain, withheld: Some(why) } => {
+            let named = named(*choice);
+            format!("{named} would cure it ({gain:.2}x), but `collrules tune` writes no rule for it: {why}. {instead}")
         }
         Cure::Barred { choice, gain, why, assumption } => {
             let permits = assumption.map_or(String::new(), |assumption| {
@@ -155,7 +160,8 @@ pub(super) fn upstream(checked: &Checked) -> Vec<String> {
 
 /// How much was not measured, for where there is no room to say why.
 pub(super) fn count_of_left_out(checked: &Checked) -> Option<String> {
-    let failed: usize = checked.cells.iter().map(|cell| cell.failed.len()).sum();
+    let under = checked.under_rules.iter().flat_map(|under| &under.cells);
+    let failed: usize = checked.cells.iter().chain(under).map(|cell| cell.failed.len()).sum();
     let (mockups, cells) = (checked.left_out.len(), checked.skipped.len());
     (failed + mockups + cells > 0).then(|| {
         format!("Not measured: {cells} cells, and {mockups} mock-ups of others; {failed} mock-ups failed. guidelines.md says why.")
@@ -171,9 +177,13 @@ pub(super) fn left_out(checked: &Checked) -> Vec<String> {
     for skipped in &checked.skipped {
         *groups.entry((skipped.cell.collective.to_string(), skipped.why.clone())).or_default() += 1;
     }
-    for cell in &checked.cells {
-        for (mockup, why) in &cell.failed {
-            *groups.entry((format!("{mockup} of {} failed", cell.cell.collective), why.clone())).or_default() += 1;
+    let under = checked.under_rules.as_ref().map_or(&[][..], |under| &under.cells);
+    for (cells, where_from) in [(&checked.cells[..], ""), (under, " under the file")] {
+        for cell in cells {
+            for (mockup, why) in &cell.failed {
+                let what = format!("{mockup} of {} failed{where_from}", cell.cell.collective);
+                *groups.entry((what, why.clone())).or_default() += 1;
+            }
         }
     }
     let line = |((what, why), count): ((String, String), usize)| {

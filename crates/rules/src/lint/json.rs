@@ -10,6 +10,7 @@ use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::collective::{self, Collective};
 use crate::json::{Document, Kind, Member, SyntaxError, Value, c_str};
+use crate::names::distance;
 use crate::registry;
 use crate::release::Release;
 use crate::span::Span;
@@ -412,19 +413,5 @@ fn close(name: &str, known: &str) -> bool {
     if plain(name) == plain(known) {
         return true;
     }
-    known.len() > 4 && name.len().abs_diff(known.len()) <= 2 && distance(name.as_bytes(), known.as_bytes()) <= 2
-}
-
-/// The number of letters to insert, remove or replace.
-fn distance(one: &[u8], other: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in other.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[other.len()]
+    known.len() > 4 && name.len().abs_diff(known.len()) <= 2 && distance(name, known) <= 2
 }

@@ -23,6 +23,9 @@ pub const PRELOAD: &str = "LD_PRELOAD";
 /// Names of Open MPI's launcher.
 const MPIRUN: [&str; 6] = ["mpirun", "mpiexec", "orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi"];
 
+/// The variable that says the same as srun's `--export`.
+const SRUN_EXPORT: &str = "SLURM_EXPORT_ENV";
+
 /// How often to look whether a job is over.
 const LOOK: Duration = Duration::from_millis(2);
 
@@ -32,6 +35,19 @@ pub struct Program {
     words: Vec<String>,
     /// Whether mpirun starts it, and not srun.
     by_mpirun: bool,
+}
+
+/// A list of variables that srun hands on.
+struct Export {
+    list: String,
+    /// Its place among the words, and what stands before it there; none where it is a variable.
+    place: Option<(usize, &'static str)>,
+}
+
+impl Export {
+    fn has_all(&self) -> bool {
+        self.list.split(',').any(|name| name.eq_ignore_ascii_case("ALL"))
+    }
 }
 
 /// How a job ended.
@@ -64,10 +80,41 @@ impl Program {
             return not("it names no program");
         }
         let launcher = in_path(Path::new(first)).ok_or_else(|| RunnerError::NoLauncher(first.clone()))?;
+        let program = Self { words: words.to_vec(), by_mpirun };
         if by_mpirun {
             open_mpi_version(&launcher)?;
+        } else if let Some(Export { list, .. }) = program.export()
+            && ["NONE", "NIL"].contains(&list.to_ascii_uppercase().as_str())
+        {
+            return not(&format!(
+                "--export={list} keeps all variables from the ranks, and so what is set for them here: leave it out (or \
+                 {SRUN_EXPORT}), or name the variables that the program needs"
+            ));
         }
-        Ok(Self { words: words.to_vec(), by_mpirun })
+        Ok(program)
+    }
+
+    /// What srun hands on to the ranks instead of its whole environment.
+    fn export(&self) -> Option<Export> {
+        if self.by_mpirun {
+            return None;
+        }
+        let own = self.words.iter().enumerate().skip(1);
+        // Behind the program's name stand its own arguments.
+        for (place, word) in own.take_while(|(_, word)| word.starts_with('-') || in_path(Path::new(word)).is_none()) {
+            match word.strip_prefix("--export") {
+                Some("") => {
+                    let list = self.words.get(place + 1)?.clone();
+                    return Some(Export { list, place: Some((place + 1, "")) });
+                }
+                Some(rest) if rest.starts_with('=') => {
+                    return Some(Export { list: rest[1..].to_owned(), place: Some((place, "--export=")) });
+                }
+                _ => {}
+            }
+        }
+        let list = env::var(SRUN_EXPORT).ok()?;
+        Some(Export { list, place: None })
     }
 
     /// The words as they were given.
@@ -79,7 +126,7 @@ impl Program {
     /// Open MPI reads itself.
     ///
     /// mpirun gets `-x`, so that it is not preloaded into itself; in each part of a command line of several programs. srun
-    /// hands its environment on.
+    /// hands its environment on, or what `--export` names, to which these are added.
     pub fn command(&self, ranks: &BTreeMap<String, String>, own: &BTreeMap<String, Option<String>>) -> Command {
         let mut words = self.words.clone();
         let mut command = Command::new(&words[0]);
@@ -92,6 +139,17 @@ impl Program {
             _ => (name, value),
         });
         let variables: Vec<(&String, &String)> = variables.collect();
+        if let Some(Export { list, place }) = self.export().filter(|export| !export.has_all()) {
+            let own = own.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+            let ours = variables.iter().copied().chain(own).map(|(name, value)| format!(",{name}={value}"));
+            let list = ours.fold(list, |list, variable| list + &variable);
+            match place {
+                Some((place, before)) => words[place] = format!("{before}{list}"),
+                None => {
+                    command.env(SRUN_EXPORT, list);
+                }
+            }
+        }
         for (place, word) in words[1..].iter().enumerate() {
             if self.by_mpirun && place == 0 {
                 export(&mut command, &variables);
@@ -211,6 +269,21 @@ mod tests {
         assert_eq!(line(&srun, &[("A", "1")]), "srun -n 2 a");
         let command = srun.command(&BTreeMap::from([("A".to_owned(), "1".to_owned())]), &BTreeMap::new());
         assert!(command.get_envs().any(|(name, value)| name == "A" && value.is_some_and(|value| value == "1")));
+    }
+
+    /// Where srun hands on what is named alone, what is set for the ranks is named as well.
+    #[test]
+    fn what_srun_hands_on_by_name_includes_what_is_set_here() {
+        let said = |words: &str| {
+            let own = BTreeMap::from([("OWN".to_owned(), Some("1".to_owned())), ("GONE".to_owned(), None)]);
+            let command = program(words).command(&BTreeMap::from([("A".to_owned(), "b".to_owned())]), &own);
+            command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(said("srun --export=HOME -n 2 sh -c x"), "--export=HOME,A=b,OWN=1 -n 2 sh -c x");
+        assert_eq!(said("srun -n 2 --export HOME,X=y sh"), "-n 2 --export HOME,X=y,A=b,OWN=1 sh");
+        for untouched in ["-n 2 --export=ALL sh", "--export=X=1,all sh", "-n 2 sh --export=HOME", "-n 2 sh"] {
+            assert_eq!(said(&format!("srun {untouched}")), untouched);
+        }
     }
 
     #[test]

@@ -122,6 +122,17 @@ fn a_cure_is_a_rule_where_one_comes_near_enough() {
     };
     assert!(matches!(cured_by(10.4, 6), Cure::Rule { choice, .. } if choice.algorithm == 6));
     assert_eq!(cured_by(12.0, 6), Cure::Nothing);
+    // Scatter takes one choice for all sizes: what cures one size and loses at another is no rule.
+    let mut campaign = Campaign::new(3, 0.0);
+    for (bytes, tuned) in [(64, 10.4), (1 << 20, 40.0)] {
+        let times = [(Candidate::Builtin, 20.0), (plain(2), tuned), (mockup("mockup:bcast"), 10.0)];
+        campaign.time(cell(Collective::Scatter, 8, bytes), &times);
+    }
+    let checked = check(&campaign.observations(), &terms(&placement)).expect("has mock-ups");
+    let cures: Vec<&Cure> = checked.violations().iter().map(|(_, violation)| &violation.cure).collect();
+    let shared =
+        |cure: &&Cure| matches!(cure, Cure::Rule { withheld: Some(why), .. } if why.contains("share one choice"));
+    assert_eq!((cures.len(), cures.iter().filter(|cure| shared(cure)).count()), (2, 1), "{cures:?}");
     let mut campaign = planted(1, 1, 0.5);
     assert!(matches!(
         check(&campaign.observations(), &terms(&placement)).expect("has mock-ups").cells[0].violation,

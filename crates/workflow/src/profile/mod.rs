@@ -154,9 +154,18 @@ pub(crate) fn library(named: Option<&Path>) -> Result<PathBuf, WorkflowError> {
     }
     let program = env::current_exe().unwrap_or_default();
     let beside = program.parent().unwrap_or(Path::new("."));
-    let places = [beside.to_owned(), beside.join("deps"), beside.join("../lib"), beside.join("../lib/collrules")];
-    let found = places.into_iter().map(|place| place.join(LIBRARY)).find(|file| file.is_file());
-    found.map(absolute).ok_or_else(|| WorkflowError::NoLibrary { library: LIBRARY, beside: beside.to_owned() })
+    let above = beside.parent().unwrap_or(beside);
+    // As cargo builds it, and as it is installed: see `make install`.
+    let places = [
+        beside.to_owned(),
+        beside.join("deps"),
+        above.join("lib"),
+        above.join("lib/collrules"),
+        above.join("lib64"),
+        above.join("lib64/collrules"),
+    ];
+    let found = places.iter().map(|place| place.join(LIBRARY)).find(|file| file.is_file());
+    found.map(absolute).ok_or_else(|| WorkflowError::NoLibrary { library: LIBRARY, places: places.to_vec() })
 }
 
 fn files(directory: &Path, ending: &str) -> Vec<PathBuf> {
