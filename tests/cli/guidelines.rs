@@ -162,7 +162,7 @@ fn a_table_with_mockups_is_judged_and_what_cannot_be_is_said() {
     fs::write(&table, text.replace("mockup:scatter+allgather", "tuned:6/0/0/0")).unwrap();
     collrules("guidelines", &table).exits(3).complains("no timings of mock-ups");
     for (arguments, code, why) in [
-        ("--ops brodcast", 2, "`brodcast`"),
+        ("--ops brodcast", 2, "`brodcast`; the nearest name is bcast"),
         ("--only reduce+bcst", 2, "the nearest name is `reduce+bcast`"),
         ("--only split:0", 2, "begins at 2"),
         ("--only lane --ops bcast --simulate", 2, "its nodes have one rank each"),

@@ -106,7 +106,10 @@ fn a_long_value_is_quoted_by_its_ends() {
 fn unknown_names_and_ids_are_reported_with_the_known_ones() {
     let table = rows("bcast,0,2,1,1\nbrodcast,0,2,1,1\nscatter,99,2,1,1\n");
     let problems = problems(&table);
-    assert!(problems[0].starts_with("line 3: collective: unknown collective `brodcast`; known are"), "{problems:?}");
+    assert!(
+        problems[0].starts_with("line 3: collective: unknown collective `brodcast`; the nearest name is bcast"),
+        "{problems:?}"
+    );
     assert!(problems[1].starts_with("line 4: Open MPI 5.0 has no scatter algorithm 99; known are"), "{problems:?}");
 }
 
