@@ -51,6 +51,22 @@ impl Cell {
         }
     }
 
+    /// The message sizes of a collective on so many ranks, where `sizes` are those of messages or, with `whole`, of whole vectors,
+    /// as Chan et al. count: their blocks are of whole elements, and of one at least. Calls without a size have the size 0.
+    pub fn sizes(collective: Collective, ranks: Ranks, sizes: &[Bytes], whole: bool) -> Vec<Bytes> {
+        if !collective.has_sizes() {
+            return vec![Bytes(0)];
+        }
+        let element = type_size(collective);
+        let block = |vector: &Bytes| Bytes((vector.0 / u64::from(ranks.0.max(1)) / element).max(1) * element);
+        let mut sizes: Vec<Bytes> = match whole && collective.counts_blocks() {
+            true => sizes.iter().map(block).collect(),
+            false => sizes.to_vec(),
+        };
+        sizes.dedup();
+        sizes
+    }
+
     /// The bytes of the whole vector, which Chan et al. count.
     pub fn vector(self) -> Bytes {
         let blocks = if self.collective.counts_blocks() { self.ranks.0 } else { 1 };

@@ -92,6 +92,10 @@ pub struct Grid {
     /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
     #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = sizes)]
     pub sizes: List<Bytes>,
+    /// Whether the sizes are those of whole vectors, which blocks are a part of, and not those of messages.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub vectors: bool,
     /// Segment sizes to try beside unsegmented, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "8K,64K")]
     pub segments: Vec<Bytes>,

@@ -205,11 +205,9 @@ impl Planner<'_> {
                 return Err(RunnerError::NoAlgorithms(*collective));
             }
             let only = self.only(release, *collective)?;
-            let no_size = [Bytes(0)];
-            let sizes = if collective.has_sizes() { self.grid.sizes.as_slice() } else { &no_size };
             for ranks in &ranks {
-                for bytes in sizes {
-                    let cell = Cell { collective: *collective, ranks: *ranks, bytes: *bytes };
+                for bytes in Cell::sizes(*collective, *ranks, &self.grid.sizes, self.grid.vectors) {
+                    let cell = Cell { collective: *collective, ranks: *ranks, bytes };
                     if only_these.is_some_and(|these| !these.contains(&cell)) {
                         continue;
                     }

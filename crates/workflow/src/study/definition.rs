@@ -23,6 +23,7 @@ struct Written {
     question: String,
     np: Vec<u32>,
     sizes: Option<String>,
+    vectors: Option<String>,
     launches: Option<u32>,
     budget: Option<String>,
     algorithms: BTreeMap<String, Vec<String>>,
@@ -54,6 +55,8 @@ pub(super) struct Definition {
     pub(super) question: String,
     pub(super) ranks: Vec<Ranks>,
     pub(super) sizes: Vec<Bytes>,
+    /// Whether they are those of whole vectors.
+    pub(super) vectors: bool,
     pub(super) launches: u32,
     pub(super) budget: Budget,
     /// As people name them.
@@ -193,13 +196,22 @@ fn parse(text: &str) -> Result<Definition, String> {
     if i64::from(launches) > MOST_LAUNCHES {
         return Err(format!("launches: {launches} is more than a study can have; say {} or fewer", MOST_LAUNCHES));
     }
+    if written.sizes.is_some() && written.vectors.is_some() {
+        return Err("sizes and vectors: a study has sizes of messages or of whole vectors; name one of them".to_owned());
+    }
+    let (key, text) = match (&written.sizes, &written.vectors) {
+        (_, Some(text)) => ("vectors", text.as_str()),
+        (text, None) => ("sizes", text.as_deref().unwrap_or("1:1M")),
+    };
+    let sizes = values::sizes(text).map_err(|why| format!("{key}: {why}"))?;
     let places = places(&written.nodes, &written.map_by)?;
     let figures = &written.figures;
     Ok(Definition {
         title: written.title,
         question: written.question,
         ranks: ranks(&written.np, "np")?,
-        sizes: values::sizes(written.sizes.as_deref().unwrap_or("1:1M")).map_err(|why| format!("sizes: {why}"))?,
+        sizes,
+        vectors: written.vectors.is_some(),
         launches,
         budget: values::budget(written.budget.as_deref().unwrap_or("10m")).map_err(|why| format!("budget: {why}"))?,
         algorithms,
@@ -286,6 +298,8 @@ mod tests {
             ("title", "launches = 1\ntitle", "launches: one launch"),
             ("title", "launches = 4294967295\ntitle", "launches: 4294967295 is more than"),
             ("title", "sizes = '9:1'\ntitle", "sizes: 9B is larger"),
+            ("title", "vectors = '9:1'\ntitle", "vectors: 9B is larger"),
+            ("title", "vectors = '8'\nsizes = '8'\ntitle", "sizes and vectors: a study has"),
         ] {
             let error = parse(&SMALL.replacen(from, to, 1)).expect_err(what);
             assert!(error.contains(what), "{error}");

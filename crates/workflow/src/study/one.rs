@@ -157,6 +157,7 @@ fn tuning(options: &Studying, definition: &Definition, ranks: Vec<Ranks>) -> Res
     tuning.grid.collectives = definition.algorithms.keys().copied().collect();
     tuning.grid.ranks = ranks;
     tuning.grid.sizes.clone_from(&definition.sizes);
+    tuning.grid.vectors = definition.vectors;
     tuning.grid.only = definition.algorithms.iter().flat_map(named).collect();
     tuning.grid.patterns = definition.has_references();
     tuning.budget = options.budget.unwrap_or(definition.budget);

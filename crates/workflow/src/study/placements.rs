@@ -1,6 +1,6 @@
 //! A study on several placements of the same ranks: a campaign for each, and a page that compares them.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,7 @@ use super::one::{RUN, one, typed};
 use super::written::{README, Studied};
 use crate::error::WorkflowError;
 use crate::session::Session;
+use crate::start::oversubscribes;
 
 /// Whether a directory has what an earlier study of some of these placements measured.
 pub(super) fn are_in(directory: &Path, definition: &Definition) -> bool {
@@ -39,7 +40,7 @@ pub(super) fn study(
             options.out.display()
         )));
     }
-    let hosts = if options.run.is_some() { 0 } else { hosts(options, session)? };
+    let hosts = if options.run.is_some() { Vec::new() } else { hosts(options, session)? };
     let simulated = options.system.is_simulated();
     let (mut placed, mut left_out) = (Vec::new(), Vec::new());
     for place in &definition.places {
@@ -48,7 +49,7 @@ pub(super) fn study(
                 let lacks = !run_of(runs, place).is_dir();
                 lacks.then(|| format!("{} has no measurements of it", runs.display()))
             }
-            (place, None) => obstacle(place, ranks, hosts, simulated),
+            (place, None) => obstacle(place, ranks, &hosts, simulated),
         };
         if let Some(why) = why {
             left_out.push(format!("{ranks} ranks {} are left out: {why}", place.phrase()));
@@ -84,12 +85,18 @@ pub(super) fn study(
 }
 
 /// Why the hosts cannot give a placement, if they cannot.
-fn obstacle(place: &Place, ranks: Ranks, hosts: u32, simulated: bool) -> Option<String> {
+fn obstacle(place: &Place, ranks: Ranks, hosts: &[u32], simulated: bool) -> Option<String> {
     match place {
-        Place::Nodes(nodes) if *nodes > hosts => Some(format!("there are {hosts} hosts")),
+        Place::Nodes(nodes) if *nodes as usize > hosts.len() => Some(format!("there are {} hosts", hosts.len())),
         Place::Nodes(nodes) if simulated && *nodes != ranks.0 => Some("simulated ranks have a host each".to_owned()),
         Place::MapBy(_) if simulated => Some("simulated ranks have a host each".to_owned()),
-        _ => None,
+        Place::Nodes(nodes) => {
+            let each = ranks.0 / nodes;
+            let wide = hosts.iter().filter(|slots| **slots >= each).count();
+            (wide < *nodes as usize)
+                .then(|| format!("{each} slots on each of {nodes} hosts are needed, and {wide} have them"))
+        }
+        Place::MapBy(_) => None,
     }
 }
 
@@ -107,10 +114,14 @@ fn ranks(options: &Studying, definition: &Definition) -> Result<Ranks, WorkflowE
     uneven.map_or(Ok(*ranks), |nodes| Err(refused(format!("{ranks} ranks cannot be spread evenly over {nodes} nodes"))))
 }
 
-/// The number of hosts.
-fn hosts(options: &Studying, session: &mut Session<'_>) -> Result<u32, WorkflowError> {
-    let hosts = session.start(&options.system)?.survey.hosts;
-    Ok(hosts.iter().collect::<BTreeSet<_>>().len() as u32)
+/// The slots of each host; without end where more ranks than slots are meant.
+fn hosts(options: &Studying, session: &mut Session<'_>) -> Result<Vec<u32>, WorkflowError> {
+    let mut slots: BTreeMap<String, u32> = BTreeMap::new();
+    for host in session.start(&options.system)?.survey.hosts {
+        *slots.entry(host).or_default() += 1;
+    }
+    let beyond = oversubscribes(options.system.oversubscribe);
+    Ok(slots.into_values().map(|slots| if beyond { u32::MAX } else { slots }).collect())
 }
 
 /// The same study on one placement.

@@ -15,6 +15,7 @@ use crate::error::WorkflowError;
 pub(super) struct Scope {
     pub(super) ranks: Vec<Ranks>,
     sizes: Vec<Bytes>,
+    vectors: bool,
     candidates: BTreeMap<Collective, Vec<Candidate>>,
     release: Release,
 }
@@ -38,15 +39,21 @@ impl Scope {
         Ok(Self {
             ranks: if ranks.is_empty() { named.to_vec() } else { ranks },
             sizes: definition.sizes.clone(),
+            vectors: definition.vectors,
             candidates: definition.candidates(path, release)?,
             release,
         })
     }
 
+    /// The message sizes that are asked for.
+    fn sizes(&self, collective: Collective, ranks: Ranks) -> Vec<Bytes> {
+        Cell::sizes(collective, ranks, &self.sizes, self.vectors)
+    }
+
     /// Whether the study reports a candidate in a cell.
     pub(super) fn wants(&self, cell: Cell, candidate: Candidate) -> bool {
         let Some(candidates) = self.candidates.get(&cell.collective) else { return false };
-        let sized = !cell.collective.has_sizes() || self.sizes.contains(&cell.bytes);
+        let sized = self.sizes(cell.collective, cell.ranks).contains(&cell.bytes);
         let named = match candidate {
             Candidate::Tuned(_) | Candidate::Reference(_) => candidates.contains(&candidate),
             // Who serves in place of coll/tuned is a part of what the builtin is.
@@ -70,16 +77,16 @@ impl Scope {
         if known.is_empty() {
             return vec![collective.to_string()];
         }
-        let sizes = if collective.has_sizes() { self.sizes.as_slice() } else { &[Bytes(0)] };
         let missing = |ranks: Ranks, bytes: Bytes| !known.contains(&Cell { collective, ranks, bytes });
-        let no_ranks: Vec<Ranks> =
-            self.ranks.iter().copied().filter(|ranks| sizes.iter().all(|bytes| missing(*ranks, *bytes))).collect();
+        let none = |ranks: &Ranks| self.sizes(collective, *ranks).into_iter().all(|bytes| missing(*ranks, bytes));
+        let no_ranks: Vec<Ranks> = self.ranks.iter().copied().filter(none).collect();
         let mut lacking = Vec::new();
         if !no_ranks.is_empty() {
             lacking.push(format!("{collective} on {} ranks", listed(&no_ranks)));
         }
         for ranks in self.ranks.iter().filter(|ranks| !no_ranks.contains(ranks)) {
-            let sizes: Vec<Bytes> = sizes.iter().copied().filter(|bytes| missing(*ranks, *bytes)).collect();
+            let mut sizes = self.sizes(collective, *ranks);
+            sizes.retain(|bytes| missing(*ranks, *bytes));
             if !sizes.is_empty() {
                 lacking.push(format!("{collective} on {ranks} ranks at {}", listed(&sizes)));
             }
