@@ -31,6 +31,7 @@ use collrules_rules::emit::TargetFormat;
 use collrules_rules::han::Level;
 use collrules_rules::{Behaviour, Collective, Distribution, Release};
 
+pub(crate) use collrules_workflow::analyze::TABLE_RELEASE;
 use collrules_workflow::profile::weighted;
 
 use crate::failure::Failure;
@@ -51,9 +52,6 @@ pub(crate) use study::StudyArgs;
 pub(crate) use tree::{Tree, TreeFormat};
 pub(crate) use validate::Validate;
 pub(crate) use verify::Verify;
-
-/// The release that foreign timings are taken to come from where nobody says otherwise.
-pub(crate) const TABLE_RELEASE: Release = Release::V5_0;
 
 /// Tunes Open MPI's coll/tuned: measures every algorithm of a collective on this cluster, writes the rules file that
 /// makes Open MPI pick the right one, and shows that it does.

@@ -72,13 +72,15 @@ fn the_library_is_looked_for_beside_mpirun_and_named_where_it_is_the_wrong_one()
 }
 
 /// A worker with a fault, and a small campaign with it.
-fn measure_with_fault(mpi: &OpenMpi, scratch: &Path, fault: &str) -> (Ran, String) {
+fn measure_with_fault(mpi: &OpenMpi, scratch: &Path, fault: &str, more: &str) -> (Ran, String) {
     let worker = Path::new(env!("CARGO_BIN_EXE_collrules")).with_file_name("collrules-worker");
     let script = script(scratch, &format!("exec {} --fault '{fault}'", worker.display()));
     let out = scratch.join("run");
     let arguments = "measure --ops bcast --np 4 --sizes 1K:4K --segments 1K --oversubscribe --budget 12s --launches 2 \
                      --hang-timeout 4s --out";
-    let ran = Ran::from(mpi.collrules(arguments, &out).arg("--worker").arg(script).output().unwrap());
+    let mut command = mpi.collrules(arguments, &out);
+    command.args(more.split_whitespace()).arg("--worker").arg(script);
+    let ran = Ran::from(command.output().unwrap());
     let samples = fs::read_to_string(out.join("samples.csv")).unwrap_or_default();
     (ran, samples)
 }
@@ -94,7 +96,7 @@ fn candidates_that_fail_are_quarantined_and_the_campaign_goes_on() {
             ("wrong check bcast 4 1024 tuned:6/0/0/0", "wrong result"),
         ] {
             let scratch = tempfile::tempdir().unwrap();
-            let (ran, samples) = measure_with_fault(mpi, scratch.path(), fault);
+            let (ran, samples) = measure_with_fault(mpi, scratch.path(), fault, "");
             let ran = ran.exits(0);
             let culprit = fault.split_whitespace().last().unwrap();
             let disqualified: Vec<&str> = samples.lines().filter(|line| line.contains("disqualified")).collect();
@@ -109,6 +111,35 @@ fn candidates_that_fail_are_quarantined_and_the_campaign_goes_on() {
                     let timed = |line: &&str| line.contains(&point) && line.ends_with(',');
                     assert!(samples.lines().any(|line| timed(&line)), "{fault}: no time of {point}");
                 }
+            }
+        }
+    });
+}
+
+/// A pattern that ends jobs, or hangs, is left out like a candidate would be, and no candidate is blamed for it.
+#[test]
+fn a_pattern_that_fails_is_blamed_alone() {
+    under_each_release(|mpi| {
+        for (fault, culprit) in [
+            ("crash time pattern:rotation 4 2048 *", "pattern:rotation,4,2048,ranks:0-3"),
+            ("hang time pattern:pingpong 2 4096 *", "pattern:pingpong,2,4096,ranks:0+1"),
+        ] {
+            let scratch = tempfile::tempdir().unwrap();
+            let (ran, samples) = measure_with_fault(mpi, scratch.path(), fault, "--patterns --only bcast:chain");
+            let ran = ran.exits(0);
+            let timed = |line: &&str| line.ends_with(',');
+            let rows = || samples.lines().skip(2);
+            let ended: Vec<&str> = rows().filter(|line| !timed(line)).collect();
+            assert!(!ended.is_empty(), "{fault}: nothing is left out\n{}", ran.stderr);
+            assert!(ended.iter().all(|line| line.contains(culprit)), "{fault}: {ended:#?}");
+            assert!(!rows().any(|line| line.contains(culprit) && timed(&line)), "{fault}: it was timed");
+            for point in [
+                "bcast,4,2048,builtin",
+                "bcast,4,4096,tuned:2/4/0/0",
+                "pattern:rotation,4,1024",
+                "pattern:pingpong,2,0",
+            ] {
+                assert!(rows().any(|line| line.contains(point) && timed(&line)), "{fault}: no time of {point}");
             }
         }
     });
@@ -158,7 +189,7 @@ fn a_launcher_that_ignores_the_end_is_killed_with_all_its_processes() {
 fn a_builtin_that_fails_costs_its_cell_alone() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
-        let (ran, samples) = measure_with_fault(mpi, scratch.path(), "exit time bcast 4 2048 builtin");
+        let (ran, samples) = measure_with_fault(mpi, scratch.path(), "exit time bcast 4 2048 builtin", "");
         ran.exits(0);
         let disqualified: Vec<&str> = samples.lines().filter(|line| line.contains("disqualified")).collect();
         assert_eq!(disqualified.len(), 1, "{disqualified:?}");

@@ -49,6 +49,8 @@ mod kills;
 #[cfg(feature = "mpi")]
 mod obeyed;
 #[cfg(feature = "mpi")]
+mod patterns;
+#[cfg(feature = "mpi")]
 mod profile;
 #[cfg(feature = "mpi")]
 mod running;

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use collrules_record::irregular::{Calls, Cure, Level, Stalls, Step};
+use collrules_record::line::{Errors, Line, Point, segments};
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Candidate, Cell, Estimate, Ranks, Seconds};
 use collrules_rules::Collective;
 use statrs::distribution::{Beta, ContinuousCDF};
-
-use crate::curve::{Line, Point, regimes};
 
 /// A call stalls if it takes so many times as much more than usual as it usually takes. Delays by the operating system are as
 /// long for short calls, so that a level has to be discrete as well.
@@ -176,9 +175,10 @@ pub fn steps(points: &[Calls]) -> Vec<Step> {
     }
     let mut found = Vec::new();
     for ((collective, ranks, candidate), points) in series {
-        for pair in regimes(&points, 0.0).windows(2) {
+        for pair in segments(&points, &vec![0.0; points.len()], Errors::Relative).windows(2) {
             let (before, after) = (&points[pair[0].clone()], &points[pair[1].clone()]);
-            let Some((line, next)) = Line::through(before).zip(Line::through(after)) else { continue };
+            let line = |points: &[Point]| Line::through(points, Errors::Relative);
+            let Some((line, next)) = line(before).zip(line(after)) else { continue };
             let (Some((below, _)), Some((above, _))) = (before.last(), after.first()) else { continue };
             let height = next.at(*above) - line.at(*above);
             let share = height / line.at(*above);

@@ -6,7 +6,6 @@
 //! | module | job |
 //! |---|---|
 //! | `probe` | what is timed: kinds of probes, and their medians by launch |
-//! | `curve` | lines, and where one gives way to another |
 //! | `way` | all pairs of a kind: Hockney by regime, LogGP, PLogP |
 //! | `lmo` | each node and each pair |
 //! | `slow` | nodes and pairs that stand out |
@@ -22,7 +21,6 @@
 //! | `export` | models as network simulators read them |
 
 mod correct;
-mod curve;
 mod export;
 mod fit;
 pub mod irregular;

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::median;
+use collrules_record::line::{Errors, Line, Point, noise, segments};
 use collrules_record::model::{LogGp, Regime, Way, Where};
 use collrules_record::{Bytes, Estimate};
 
-use crate::curve::{Line, Point, regimes};
 use crate::probe::{Kind, Probe, Probes};
 
 /// A limit of Open MPI at which it sends otherwise.
@@ -156,16 +156,16 @@ fn lines(
     }
     let means: Vec<Point> =
         all.iter().map(|(size, times)| (*size as f64, times.iter().sum::<f64>() / times.len() as f64)).collect();
-    let noise = noise(&all);
+    let noise = noise(all.values().map(Vec::as_slice));
     let mut before: Option<u64> = None;
     let (mut found, mut lines) = (Vec::new(), Vec::new());
-    for range in regimes(&means, noise) {
+    for range in segments(&means, &noise, Errors::Relative) {
         let points = &means[range];
         let (Some((from, _)), Some((to, _))) = (points.first(), points.last()) else { continue };
         // A launch that ended before it came to all sizes of the range knows no line of it.
         let within = |all: &&Vec<Point>| -> Option<Line> {
             let these: Vec<Point> = all.iter().filter(|(size, _)| (from..=to).contains(&size)).copied().collect();
-            Line::through(&these).filter(|_| these.len() == points.len())
+            Line::through(&these, Errors::Relative).filter(|_| these.len() == points.len())
         };
         let by_launch: Vec<Line> = times.values().filter_map(|all| within(&all)).collect();
         let part = |value: fn(&Line) -> f64| Estimate::mean(&by_launch.iter().map(value).collect::<Vec<_>>(), level);
@@ -178,28 +178,13 @@ fn lines(
             to: Bytes(*to as u64),
             alpha,
             beta,
-            residual: line.residual(points),
+            residual: points.iter().map(|(size, time)| ((time - line.at(*size)) / time).abs()).fold(0.0, f64::max),
             begins_at,
         });
         before = Some(*to as u64);
         lines.push(by_launch);
     }
     (found, lines)
-}
-
-/// The usual relative deviation of the mean over launches.
-fn noise(sizes: &BTreeMap<u64, Vec<f64>>) -> f64 {
-    let mut all: Vec<f64> = sizes
-        .values()
-        .filter(|times| times.len() > 1)
-        .map(|times| {
-            let count = times.len() as f64;
-            let mean = times.iter().sum::<f64>() / count;
-            let variance = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / (count - 1.0);
-            (variance / count).sqrt() / mean
-        })
-        .collect();
-    median(&mut all).unwrap_or(0.0)
 }
 
 /// A curve of probes by launch.
@@ -249,7 +234,7 @@ fn loggp(
     let free = trains.iter().find(|(_, delay)| *delay == 0).map(|(count, _)| each(*count, 0)).unwrap_or_default();
     let sizes = points_of(&free);
     let whole = free.values().filter(|points| points.len() == sizes);
-    let lines: Vec<Line> = whole.filter_map(|points| Line::through(&positive(points))).collect();
+    let lines: Vec<Line> = whole.filter_map(|points| Line::through(&positive(points), Errors::Relative)).collect();
     let mean = |values: Vec<f64>| Estimate::mean(&values, level);
     let smallest = |curve: &BTreeMap<u32, Vec<Point>>| -> BTreeMap<u32, f64> {
         curve.iter().filter_map(|(launch, points)| Some((*launch, points.first()?.1))).collect()

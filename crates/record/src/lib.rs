@@ -31,6 +31,7 @@
 //! | [`benchmark`] | an OSU-style benchmark and its lines |
 //! | [`drift`] | whether a machine behaves as it did, and its rules still hold |
 //! | [`estimate`] | a value with its interval |
+//! | [`line`] | lines through times, and where one line gives way to another |
 //! | [`findings`] | what the analysis concluded, as plain data |
 //! | [`guidelines`] | what a check of performance guidelines found |
 //! | [`tree`] | the rules as a tree with its evidence |
@@ -53,6 +54,7 @@ pub mod han_choice;
 pub mod handover;
 pub mod installed;
 pub mod irregular;
+pub mod line;
 pub mod manifest;
 pub mod mockup;
 pub mod model;

@@ -484,7 +484,7 @@ pub struct Inquiring {
 /// What `study` shall do.
 #[derive(Clone, Debug, Args)]
 pub struct Studying {
-    /// The definition
+    /// The definition; or a table of timings that others measured, all of which is then studied
     #[arg(value_name = "FILE")]
     pub definition: PathBuf,
     /// Directory for README.md, the figures, times.csv and study.json, which must not hold any of them yet; what is measured
@@ -492,9 +492,13 @@ pub struct Studying {
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// Measure nothing: take what this run directory holds of what the definition asks for, which has to be all of it, but
-    /// for communicators of more ranks than there were slots; with placements, the directory of such a study
-    #[arg(long, value_name = "RUN")]
+    /// for communicators of more ranks than there were slots; with placements, the directory of such a study. An imported run
+    /// or a table of timings will do as well, with what it has
+    #[arg(long, value_name = "RUN|TABLE")]
     pub run: Option<PathBuf>,
+    /// Release of Open MPI whose algorithm numbers a table means [default: 5.0]
+    #[arg(long, value_name = "RELEASE")]
+    pub release: Option<Release>,
     /// Write the times as OSU's benchmarks print theirs as well, a file for each collective, number of ranks and algorithm
     #[arg(long)]
     pub osu_files: bool,
@@ -510,6 +514,10 @@ pub struct Studying {
     /// How many times to start the job, instead of what the definition says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=MOST_LAUNCHES), conflicts_with = "run")]
     pub launches: Option<u32>,
+    /// Rounds in which sizes are measured between those of the definition where one class of algorithms (builtin, chan:short,
+    /// chan:long) gives way to another; they share 15 % of the time
+    #[arg(long, value_name = "ROUNDS", default_value_t = 0, conflicts_with = "run")]
+    pub refine: u32,
     /// Where jobs run.
     #[command(flatten)]
     pub system: System,

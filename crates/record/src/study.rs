@@ -36,6 +36,9 @@ pub struct Study {
     pub growths: Vec<Growth>,
     /// How times grow with the message; empty with fewer than four message sizes.
     pub lines: Vec<LineFit>,
+    /// Where times are highest, and where their curves bend; empty with fewer than three sizes of either kind. Since format 1.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<Curve>,
     /// What messages and operations take, by patterns; empty where none were timed. Since format 1.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub patterns: Vec<PatternFit>,
@@ -135,6 +138,67 @@ pub struct LineFit {
     pub per_byte: Estimate,
     /// The root of the mean square of `ln(time / line)`: 0.1 where the line misses by about a tenth.
     pub misfit: f64,
+}
+
+/// The time of a candidate over the number of ranks, or over the message size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// The collective.
+    pub collective: Collective,
+    /// The candidate.
+    pub candidate: Candidate,
+    /// Over what.
+    pub along: Along,
+    /// Where it is highest.
+    pub peak: Peak,
+    /// The parts in which the time is about a power of the number of ranks or of the size, in order.
+    pub stretches: Vec<Stretch>,
+}
+
+/// What a curve runs over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Along {
+    /// Numbers of ranks, with messages of this size.
+    Ranks(Bytes),
+    /// Message sizes, on so many ranks.
+    Messages(Ranks),
+}
+
+/// Where a curve is highest.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Peak {
+    /// By the medians over launches.
+    pub at: u64,
+    /// The smallest and the largest place that single launches have it at.
+    pub launches: (u64, u64),
+    /// The time at the end of the curve over that at the peak, with the interval that launches give.
+    pub end: Estimate,
+}
+
+/// A part of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stretch {
+    /// Its first place.
+    pub first: u64,
+    /// Its last.
+    pub last: u64,
+    /// The power that the time goes with, with the interval that launches give.
+    pub exponent: Estimate,
+    /// Of all but the first: the places between which single launches have it begin, and how many of how many have a bend
+    /// there at all.
+    pub begins: Option<Bend>,
+}
+
+/// Where one stretch gives way to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bend {
+    /// The smallest and the largest place between which launches have it.
+    pub between: (u64, u64),
+    /// The launches that have it.
+    pub found: usize,
+    /// All launches.
+    pub launches: usize,
 }
 
 /// Two candidates over message sizes.

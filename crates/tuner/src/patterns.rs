@@ -2,20 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use collrules_record::Cast;
 use collrules_record::estimate::median;
+use collrules_record::line::{Errors, LEAST, Line, ROUGHNESS, noise, segments};
 use collrules_record::pattern::Shape;
 use collrules_record::pattern_fit::{PatternFit, Regime};
 use collrules_record::sample::PatternSample;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Cast, Estimate};
 
-use crate::statistics::{Line, over_launches, rows};
+use crate::statistics::over_launches;
 
-/// A line is fitted to so many sizes at least.
-const LEAST_SIZES: usize = 3;
-
-/// More regimes than this no library has: short, eager, and what is fetched when the receiver is ready.
-const MOST_REGIMES: usize = 3;
+/// A line that reaches down to fewer bytes than this says what an empty message costs.
+const BEGINNING: u64 = 256;
 
 /// The median of each launch, by size.
 type Times = BTreeMap<Bytes, BTreeMap<u32, f64>>;
@@ -55,16 +53,18 @@ fn times(samples: &[PatternSample]) -> BTreeMap<Key, Times> {
 
 /// Bends are looked for in the medians over launches; between them every launch has a line of its own.
 fn regimes(times: &Times, level: f64) -> Vec<Regime> {
-    let typical = |(bytes, launches): (&Bytes, &BTreeMap<u32, f64>)| {
-        Some((bytes.0 as f64, median(&mut launches.values().copied().collect::<Vec<_>>())?))
-    };
-    let points: Vec<(f64, f64)> = times.iter().filter_map(typical).collect();
+    let values: Vec<Vec<f64>> = times.values().map(|launches| launches.values().copied().collect()).collect();
+    let typical = |(bytes, values): (&Bytes, &Vec<f64>)| Some((bytes.0 as f64, median(&mut values.clone())?));
+    let points: Vec<(f64, f64)> = times.keys().zip(&values).filter_map(typical).collect();
     let sizes: Vec<Bytes> = times.keys().copied().collect();
-    let found = rows(&points, LEAST_SIZES, MOST_REGIMES).into_iter();
-    found.filter_map(|row| regime(times, &sizes[row.clone()], &points[row], level)).collect()
+    // Times are not lines to the last digit.
+    let noise: Vec<f64> = noise(values.iter().map(Vec::as_slice)).into_iter().map(|own| own.max(ROUGHNESS)).collect();
+    let found = segments(&points, &noise, Errors::Relative).into_iter().filter(|row| row.len() >= LEAST);
+    let of = |row: std::ops::Range<usize>| regime(times, &sizes[row.clone()], &points[row.clone()], &noise[row], level);
+    found.filter_map(of).collect()
 }
 
-fn regime(times: &Times, sizes: &[Bytes], points: &[(f64, f64)], level: f64) -> Option<Regime> {
+fn regime(times: &Times, sizes: &[Bytes], points: &[(f64, f64)], noise: &[f64], level: f64) -> Option<Regime> {
     let (first, last) = (*sizes.first()?, *sizes.last()?);
     let mut launches: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
     for bytes in sizes {
@@ -74,21 +74,30 @@ fn regime(times: &Times, sizes: &[Bytes], points: &[(f64, f64)], level: f64) -> 
     }
     // A launch that missed sizes would have a line of other sizes.
     let whole = launches.into_values().filter(|points| points.len() == sizes.len());
-    let lines: Vec<Line> = whole.filter_map(|points| Line::through(&points)).collect();
-    let estimate = |of: fn(&Line) -> f64| -> Option<Estimate> {
-        // Nothing costs less than nothing, though the interval of a small cost may reach there.
-        Some(over_launches(&lines.iter().map(of).collect::<Vec<_>>(), level)?.map(|cost| cost.max(0.0)))
-    };
-    let (start, per_byte) = (estimate(|line| line.start)?, estimate(|line| line.slope)?);
+    let lines: Vec<Line> = whole.filter_map(|points| through(&points, noise)).collect();
+    let estimate = |of: fn(&Line) -> f64| over_launches(&lines.iter().map(of).collect::<Vec<_>>(), level);
+    // A byte costs something, though the interval of a small cost may reach below.
+    let (start, per_byte) = (estimate(|line| line.start)?, estimate(|line| line.slope)?.map(|cost| cost.max(0.0)));
+    // So does a message without bytes. What longer ones begin with is what their line says: bytes that pass free of the link's
+    // time, as through a token bucket, make it less than nothing.
+    let start = if first.0 < BEGINNING { start.map(|cost| cost.max(0.0)) } else { start };
     let line = Line { start: start.point, slope: per_byte.point };
-    let misfit = (line.misses(points) / points.len() as f64).sqrt();
+    let misfit = (line.misses(points, Errors::Relative) / points.len() as f64).sqrt();
     Some(Regime { first, last, start, per_byte, misfit })
+}
+
+/// The line through the times of a launch. Where the least squares have it fall, it is level.
+fn through(points: &[(f64, f64)], noise: &[f64]) -> Option<Line> {
+    let line = Line::weighing(points, noise, Errors::Relative)?;
+    let sum = |of: fn(f64) -> f64| points.iter().zip(noise).map(|((_, y), own)| of(*y) / (own * own)).sum::<f64>();
+    let level = Line { start: sum(f64::recip) / sum(|y| y.powi(-2)), slope: 0.0 };
+    Some(if line.slope < 0.0 { level } else { line })
 }
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::Pattern;
     use collrules_record::units::Seconds;
+    use collrules_record::{Estimate, Pattern};
 
     use super::*;
 
@@ -129,6 +138,19 @@ mod tests {
         assert!(holds(between.regimes[0].start, 20e-6) && holds(between.regimes[1].start, 120e-6), "{between:?}");
         assert!(holds(between.regimes[1].per_byte, 8e-9), "{between:?}");
         assert!((between.seconds(4096.0) / 60.96e-6 - 1.0).abs() < 0.01, "{}", between.seconds(4096.0));
+    }
+
+    /// On a link of 200 Mbit/s that lets 16 KiB pass free of its time, the rate is what long messages differ by.
+    #[test]
+    fn a_burst_that_passes_free_leaves_the_rate_as_it_is() {
+        let planted = |_: &str, bytes: f64| 20e-6 + 1e-9 * bytes + 40e-9 * (bytes - 16384.0).max(0.0);
+        let few: Vec<PatternSample> = timed(planted).into_iter().filter(|it| it.pattern.bytes.0 != 16384).collect();
+        for fit in fit_patterns(&few, &[], 0.95) {
+            let long = fit.regimes.last().expect("a line");
+            assert!((long.per_byte.point / 41e-9 - 1.0).abs() < 0.01 && long.start.point < -600e-6, "{fit:?}");
+            assert!((fit.seconds(100_000.0) / planted("", 100_000.0) - 1.0).abs() < 0.02, "{fit:?}");
+            assert!(fit.regimes[0].start.point >= 0.0 && fit.seconds(0.0) < 30e-6, "{fit:?}");
+        }
     }
 
     #[test]

@@ -176,7 +176,7 @@ fn log_time(finding: &CellFinding, candidate: Candidate) -> Option<f64> {
 
 /// Where to cut a gap that is wider than wanted: at the power of two nearest its middle in the logarithm, else at the
 /// middle itself; none where no size lies between.
-fn middle(low: u64, high: u64, width: f64) -> Option<u64> {
+pub fn middle(low: u64, high: u64, width: f64) -> Option<u64> {
     if high.saturating_sub(low) < 2 || high as f64 <= low as f64 * width {
         return None;
     }

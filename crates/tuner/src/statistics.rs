@@ -3,14 +3,12 @@
 mod false_discovery;
 mod mann_whitney;
 mod ranks;
-mod segments;
 mod signed_rank;
 mod spread;
 mod stratified;
 
 pub(crate) use false_discovery::adjust;
 pub(crate) use mann_whitney::{mann_whitney, mann_whitney_score};
-pub(crate) use segments::{Line, rows};
 pub(crate) use signed_rank::{signed_rank, signed_rank_score};
 pub(crate) use spread::{Variance, mean, over_launches, student_interval};
 pub(crate) use spread::{standard_error, student_p, student_quantile};

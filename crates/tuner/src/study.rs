@@ -5,6 +5,7 @@
 //! for all comparisons of the study (Benjamini and Hochberg). Two candidates are told apart where the test does so, every
 //! launch agrees, and the interval of the gain, widened by what launches differ, excludes 1.
 
+mod curves;
 mod machine;
 mod rivals;
 
@@ -12,9 +13,11 @@ use std::collections::BTreeMap;
 
 use collrules_record::estimate::median;
 use collrules_record::findings::Criteria;
+use collrules_record::line::{Errors, Line};
 use collrules_record::pattern_fit::PatternFit;
+use collrules_record::plan::CellPlan;
 use collrules_record::study::{FORMAT, Growth, LineFit, Outcome, Overall, Study, StudyCell, StudyPoint};
-use collrules_record::{Candidate, Cell, Estimate, Plan};
+use collrules_record::{Candidate, Cell, Estimate, Placement};
 use collrules_rules::{Collective, Release};
 
 use crate::cells::{CellTimings, Series};
@@ -37,19 +40,21 @@ struct Known {
     p_value: Option<f64>,
 }
 
-/// Compares what a plan measured, as far as it is wanted. Candidates that the plan lets another one stand for get its times.
+/// Compares what was measured, as far as it is wanted. Candidates that the plan of a cell lets another one stand for get its
+/// times.
 /// Bounds and predictions rest on what patterns took.
 pub fn study(
     observations: &Observations,
     patterns: &[PatternFit],
-    plan: &Plan,
+    planned: &[CellPlan],
+    placement: &Placement,
     wanted: impl Fn(Cell, Candidate) -> bool,
     release: Release,
     criteria: Criteria,
 ) -> Result<Study, TunerError> {
     let mut timings = observations.cells_with_references()?;
     timings.retain(|cell| wanted(cell.cell, Candidate::Builtin));
-    let pairs: Vec<Vec<Timed>> = timings.iter().map(|cell| timed(cell, plan, &wanted)).collect();
+    let pairs: Vec<Vec<Timed>> = timings.iter().map(|cell| timed(cell, planned, &wanted)).collect();
     for (cell, pairs) in timings.iter_mut().zip(&pairs) {
         cell.series.retain(|series| pairs.iter().any(|pair| pair.by == series.candidate));
         cell.disqualified.retain(|(candidate, _)| wanted(cell.cell, *candidate));
@@ -83,7 +88,7 @@ pub fn study(
     let level = criteria.level;
     let pairs: Vec<(Cell, &Known)> =
         ids.iter().zip(&known).flat_map(|(cell, known)| known.iter().map(move |known| (*cell, known))).collect();
-    let numbers = machine::Numbers { fits: patterns, placement: &plan.placement };
+    let numbers = machine::Numbers { fits: patterns, placement };
     for cell in &mut cells {
         cell.bound = numbers.bound(cell.cell);
     }
@@ -98,6 +103,7 @@ pub fn study(
         overall: overall(&pairs, level),
         growths: growths(&pairs, level),
         lines: lines(&pairs, level),
+        curves: curves::curves(&pairs, level),
         classes: rivals::classes(&pairs, &rivalries, level),
         patterns: patterns.to_vec(),
         rivalries,
@@ -114,8 +120,8 @@ struct Timed {
 }
 
 /// The candidates of a cell that are wanted with those that stand for them, the builtin first.
-fn timed(cell: &CellTimings, plan: &Plan, wanted: impl Fn(Cell, Candidate) -> bool) -> Vec<Timed> {
-    let shared = plan.cells.iter().filter(|planned| planned.cell == cell.cell).flat_map(|planned| &planned.shared);
+fn timed(cell: &CellTimings, planned: &[CellPlan], wanted: impl Fn(Cell, Candidate) -> bool) -> Vec<Timed> {
+    let shared = planned.iter().filter(|planned| planned.cell == cell.cell).flat_map(|planned| &planned.shared);
     let own = cell.series.iter().map(|series| (series.candidate, series.candidate));
     let pairs = own.chain(shared.map(|shared| (shared.candidate, shared.measured_as)));
     let mut pairs: Vec<(Candidate, Candidate)> = pairs.filter(|(candidate, _)| wanted(cell.cell, *candidate)).collect();
@@ -225,7 +231,8 @@ fn growths(points: &[Point<'_>], level: f64) -> Vec<Growth> {
         let slopes: Vec<f64> = launches
             .iter()
             .filter(|points| points.len() >= LEAST_SIZES)
-            .filter_map(|points| Some(line(points.iter().map(|(x, time)| (*x, time.ln(), 1.0)))?.1))
+            .map(|points| points.iter().map(|(x, time)| (*x, time.ln())).collect::<Vec<_>>())
+            .filter_map(|points| Some(Line::through(&points, Errors::Absolute)?.slope))
             .collect();
         Some(Growth { collective, bytes, candidate, exponent: over_launches(&slopes, level)? })
     };
@@ -238,10 +245,9 @@ fn lines(points: &[Point<'_>], level: f64) -> Vec<LineFit> {
     let one = |((collective, ranks, candidate), group): ((Collective, _, Candidate), Vec<Point<'_>>)| {
         let launches = by_launch(&group, |cell| cell.bytes.0 as f64);
         let launches: Vec<_> = launches.into_iter().filter(|points| points.len() > LEAST_SIZES).collect();
-        let fit = |points: &Vec<(f64, f64)>| line(points.iter().map(|(x, time)| (*x, *time, time.powi(-2))));
-        let fits: Vec<(f64, f64)> = launches.iter().filter_map(fit).collect();
-        let latency = over_launches(&fits.iter().map(|fit| fit.0).collect::<Vec<_>>(), level)?;
-        let per_byte = over_launches(&fits.iter().map(|fit| fit.1).collect::<Vec<_>>(), level)?;
+        let fits: Vec<Line> = launches.iter().filter_map(|points| Line::through(points, Errors::Relative)).collect();
+        let latency = over_launches(&fits.iter().map(|fit| fit.start).collect::<Vec<_>>(), level)?;
+        let per_byte = over_launches(&fits.iter().map(|fit| fit.slope).collect::<Vec<_>>(), level)?;
         let misses = launches.iter().flatten().map(|(x, time)| {
             let fitted = latency.point + per_byte.point * x;
             if fitted > 0.0 { (time / fitted).ln().powi(2) } else { f64::INFINITY }
@@ -251,27 +257,4 @@ fn lines(points: &[Point<'_>], level: f64) -> Vec<LineFit> {
         Some(LineFit { collective, ranks, candidate, latency, per_byte, misfit })
     };
     groups.into_iter().filter_map(one).collect()
-}
-
-/// Weighted least squares of `y = a + b x` over `(x, y, weight)`; none where all x are the same.
-fn line(points: impl Iterator<Item = (f64, f64, f64)> + Clone) -> Option<(f64, f64)> {
-    let total: f64 = points.clone().map(|(_, _, w)| w).sum();
-    let x_mean = points.clone().map(|(x, _, w)| w * x).sum::<f64>() / total;
-    let y_mean = points.clone().map(|(_, y, w)| w * y).sum::<f64>() / total;
-    let xx: f64 = points.clone().map(|(x, _, w)| w * (x - x_mean).powi(2)).sum();
-    let xy: f64 = points.map(|(x, y, w)| w * (x - x_mean) * (y - y_mean)).sum();
-    (xx > 0.0).then(|| (y_mean - xy / xx * x_mean, xy / xx))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_go_through_points_on_them_whatever_the_weights() {
-        let points = [(1.0, 5.0, 1.0), (3.0, 9.0, 10.0), (10.0, 23.0, 0.1)];
-        let (a, b) = line(points.into_iter()).expect("a line");
-        assert!((a - 3.0).abs() < 1e-9 && (b - 2.0).abs() < 1e-9, "{a} {b}");
-        assert_eq!(line([(1.0, 2.0, 1.0), (1.0, 3.0, 1.0)].into_iter()), None);
-    }
 }

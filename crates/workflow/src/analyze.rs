@@ -16,6 +16,9 @@ use crate::error::WorkflowError;
 use crate::session::Session;
 use crate::{clock, remarks, resume, served};
 
+/// The release that foreign timings are taken to come from where nobody says otherwise.
+pub const TABLE_RELEASE: Release = Release::V5_0;
+
 /// What there is to decide on.
 pub struct Source {
     /// The timings.
@@ -27,7 +30,7 @@ pub struct Source {
     /// The step of the clock they were read off; 0 where it is unknown.
     pub clock_step: Seconds,
     origin: Origin,
-    name: String,
+    pub(crate) name: String,
 }
 
 /// Where timings come from.
@@ -118,6 +121,14 @@ impl Source {
         &self.name
     }
 
+    /// What is to be said of numbers that others measured, in whole sentences.
+    pub(crate) fn doubts(&self) -> Vec<String> {
+        match &self.origin {
+            Origin::Run { .. } => Vec::new(),
+            Origin::Others { found, remarks } => remarks.iter().cloned().chain(import::remarks(found)).collect(),
+        }
+    }
+
     /// The run directory, if we measured.
     pub fn run(&self) -> Option<&RunDir> {
         match &self.origin {
@@ -141,14 +152,13 @@ impl Source {
                 let given_back = run.validation()?.map(|validation| validation.given_back).unwrap_or_default();
                 decide(run, manifest, &self.observations, criteria, policy, &given_back)
             }
-            Origin::Others { found, remarks } => {
+            Origin::Others { found, .. } => {
                 let criteria = Criteria { clock_step: self.clock_step, ..criteria };
                 let mut findings =
                     collrules_tuner::analyze_under(&self.observations, self.release, criteria, policy, &self.name)
                         .map_err(WorkflowError::analysis(&self.name))?;
                 findings.doubted = import::doubted(found);
-                findings.remarks.extend(remarks.iter().cloned());
-                findings.remarks.extend(import::remarks(found));
+                findings.remarks.extend(self.doubts());
                 findings.remarks.extend(remarks::of_rules(&findings));
                 Ok(findings)
             }

@@ -39,7 +39,7 @@ pub(crate) fn refined(measured: &mut Measured, session: &mut Session<'_>) -> Res
 }
 
 /// The cells of a round, in a job of as many ranks as that of the grid, so that ranks lie alike.
-fn plan(base: &Plan, cells: Vec<CellPlan>, tuning: &Tuning, round: u32) -> Plan {
+pub(crate) fn plan(base: &Plan, cells: Vec<CellPlan>, tuning: &Tuning, round: u32) -> Plan {
     // No cell gets more time than those of the grid have got.
     let alike = |launch: Seconds| launch.0 * cells.len() as f64 / base.cells.len().max(1) as f64;
     let budget = base.schedule.budget.zip(refinement_per_launch(tuning));

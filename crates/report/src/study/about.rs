@@ -2,9 +2,24 @@
 
 use std::collections::BTreeMap;
 
+use collrules_record::findings::Statistic;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Manifest};
 use collrules_rules::Collective;
+
+/// Who measured.
+#[derive(Clone, Debug)]
+pub enum Origin<'a> {
+    /// We did, or simulated.
+    Measured(&'a Manifest),
+    /// Others did, and a table has their times.
+    Others {
+        /// What the table is called.
+        name: String,
+        /// What one of its times is.
+        statistic: Statistic,
+    },
+}
 
 /// What a study is about, and what of it is drawn.
 #[derive(Clone, Debug)]
@@ -14,7 +29,7 @@ pub struct About<'a> {
     /// What is asked, in a paragraph.
     pub question: String,
     /// Where the numbers come from.
-    pub manifest: &'a Manifest,
+    pub origin: Origin<'a>,
     /// What else to know about the measurements, such as what was left out, in whole sentences.
     pub remarks: Vec<String>,
     /// How to make it again.
@@ -30,8 +45,16 @@ pub struct About<'a> {
 }
 
 impl About<'_> {
-    /// Communicator sizes above this had more ranks than slots.
+    /// Communicator sizes above this had more ranks than slots, as far as that is known.
     pub(super) fn slots(&self) -> Ranks {
-        self.manifest.survey.slots()
+        match &self.origin {
+            Origin::Measured(manifest) => manifest.survey.slots(),
+            Origin::Others { .. } => Ranks(u32::MAX),
+        }
+    }
+
+    /// Whether a cost model gave the times.
+    pub(super) fn is_simulated(&self) -> bool {
+        matches!(&self.origin, Origin::Measured(manifest) if manifest.backend == "simulation")
     }
 }

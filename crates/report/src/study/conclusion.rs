@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use collrules_record::estimate::geometric_mean;
 use collrules_record::study::{LineFit, Outcome, Overall, Study, StudyCell, StudyPoint};
 use collrules_record::units::{Bytes, Ranks, Seconds};
-use collrules_record::{Candidate, Estimate};
-use collrules_rules::Collective;
+use collrules_record::{Candidate, Cell, Estimate};
+use collrules_rules::{Collective, registry};
 
-use super::about::About;
+use super::about::{About, Origin};
 use super::names::{candidates, collectives, name, place};
 use crate::words::{counted, ends, interval, listed};
 
@@ -49,6 +50,9 @@ fn against_builtin(study: &Study, collective: Collective, cells: &[&StudyCell]) 
         1 => "In the one cell none of the algorithms compared was shown to be faster than the builtin.".to_owned(),
         _ => format!("In none of the {all} was any of the algorithms compared shown to be faster than the builtin."),
     };
+    if cells.iter().flat_map(|cell| &cell.points).all(|point| point.q_value.is_none()) {
+        return as_they_stand(study, collective, cells);
+    }
     let Some((cell, point)) = beaten.iter().max_by(|a, b| gain(a.1).total_cmp(&gain(b.1))) else {
         return none();
     };
@@ -59,6 +63,34 @@ fn against_builtin(study: &Study, collective: Collective, cells: &[&StudyCell]) 
         place(cell.cell),
         name(study, collective, point.candidate),
         point.gain.map_or_else(String::new, times_as_fast),
+    )
+}
+
+/// What times say that are too few for a test.
+fn as_they_stand(study: &Study, collective: Collective, cells: &[&StudyCell]) -> String {
+    let compared = |cell: &&StudyCell| -> Option<(Cell, Candidate, f64)> {
+        let builtin = cell.points.iter().find(|point| point.candidate == Candidate::Builtin)?;
+        let best = cell.points.iter().min_by(|a, b| a.time.point.total_cmp(&b.time.point))?;
+        Some((cell.cell, best.candidate, builtin.time.point / best.time.point))
+    };
+    let compared: Vec<(Cell, Candidate, f64)> = cells.iter().filter_map(compared).collect();
+    let Some((cell, candidate, most)) = compared.iter().max_by(|a, b| a.2.total_cmp(&b.2)) else {
+        return "There are no times of the builtin to compare with.".to_owned();
+    };
+    let first = compared.iter().filter(|(_, candidate, _)| *candidate == Candidate::Builtin).count();
+    let mean = geometric_mean(compared.iter().map(|(_, _, gain)| *gain)).unwrap_or(1.0);
+    let lead = match candidate {
+        Candidate::Builtin => String::new(),
+        _ => format!(
+            " The fastest algorithm of each cell is {mean:.2} times as fast as the builtin in the geometric mean, which luck \
+             makes larger, and up to {most:.2} times on {}, where it is {}.",
+            place(*cell),
+            name(study, collective, *candidate),
+        ),
+    };
+    format!(
+        "Taken as they stand, since there are too few for a test, the times have the builtin ahead in {first} of {}.{lead}",
+        counted(compared.len(), "cell"),
     )
 }
 
@@ -213,7 +245,6 @@ fn doubling(cells: &[&StudyCell], ranks: Ranks) -> Option<(Bytes, Bytes)> {
 
 /// What all of this holds for.
 fn reach(study: &Study, about: &About<'_>) -> String {
-    let survey = &about.manifest.survey;
     let mut varied = false;
     let mut compared = |collective: Collective| {
         let all = candidates(study, collective);
@@ -221,9 +252,14 @@ fn reach(study: &Study, about: &About<'_>) -> String {
         let tried: BTreeSet<u32> = tuned().filter_map(|candidate| Some(candidate.choice()?.algorithm)).collect();
         varied |= tried.len() < tuned().count();
         let tried = tried.len();
-        let listed = survey.algorithms.get(&collective).map_or(&[][..], Vec::as_slice);
-        // Algorithm 0 stands for the builtin.
-        let offered = listed.iter().filter(|(id, _)| *id != 0).count();
+        let offered = match &about.origin {
+            // Algorithm 0 stands for the builtin.
+            Origin::Measured(manifest) => {
+                let listed = manifest.survey.algorithms.get(&collective).map_or(&[][..], Vec::as_slice);
+                listed.iter().filter(|(id, _)| *id != 0).count()
+            }
+            Origin::Others { .. } => registry::algorithms(study.release, collective).count(),
+        };
         format!("{tried} of {offered} algorithms of {collective}")
     };
     let compared: Vec<String> = collectives(study).into_iter().map(&mut compared).collect();
@@ -231,7 +267,9 @@ fn reach(study: &Study, about: &About<'_>) -> String {
         true => "with the parameters that the tables name",
         false => "each without variations of its parameters",
     };
-    let where_from = if about.manifest.backend == "simulation" {
+    let where_from = if matches!(about.origin, Origin::Others { .. }) {
+        "they hold for the machine, the release and the placement of ranks that they were taken on".to_owned()
+    } else if about.is_simulated() {
         "they come from a cost model, and say nothing about any machine".to_owned()
     } else {
         "they hold for this machine, this release and this placement of ranks".to_owned()

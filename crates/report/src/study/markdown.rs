@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
+use collrules_record::findings::Statistic;
 use collrules_record::study::Study;
 
-use super::about::About;
+use super::about::{About, Origin};
 use super::conclusion::conclusion;
 use super::figures::{figures, undrawn};
-use super::{references, tables};
+use super::{curves, references, tables};
 use crate::facts::SIMULATED;
 use crate::plain;
 use crate::words::{counted, folded};
@@ -17,7 +18,7 @@ pub fn markdown(study: &Study, about: &About<'_>) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = write!(text, "# {}\n\n", plain::markdown(about.title.trim()));
-    if about.manifest.backend == "simulation" {
+    if about.is_simulated() {
         let _ = write!(text, "**{SIMULATED}**\n\n");
     }
     let question = folded(&plain::markdown(about.question.trim()));
@@ -42,33 +43,64 @@ pub fn markdown(study: &Study, about: &About<'_>) -> String {
     for figure in drawn {
         let _ = write!(text, "![{}]({})\n\n", figure.caption, figure.file);
     }
+    text += &curves::markdown(study, about);
     text += &references::markdown(study, about);
     text += &tables::markdown(study, about);
     text
 }
 
 fn measured(study: &Study, about: &About<'_>) -> String {
-    let survey = &about.manifest.survey;
-    let mut hosts = survey.hosts.clone();
-    hosts.sort_unstable();
-    hosts.dedup();
-    let (slots, hosts) = (counted(about.slots().0 as usize, "slot"), counted(hosts.len(), "host"));
-    let who = match about.manifest.backend.as_str() {
-        "simulation" => format!("A cost model with noise gave the times, for {slots}"),
-        _ => format!("Open MPI {} was measured on {hosts} with {slots} in all", survey.version),
-    };
-    let started = about.manifest.started.split(['T', ' ']).next().unwrap_or_default();
-    let started = plain::markdown(started);
     let tests = study.cells.iter().flat_map(|cell| &cell.points).filter(|point| point.q_value.is_some()).count();
-    format!(
-        "{who}, in {} (begun {started}). A time is that of the slowest rank. Each launch gives the median of its calls; the \
-         tables show the median of the launches, with an interval that covers it with at least {:.0} %. All candidates of \
-         a cell take turns side by side. The result of each one is checked on real data before its time counts. Two \
-         candidates differ where three things hold: a two-sided signed-rank test says so, after correction for all {} \
-         (false discovery rate {:.0} %); every launch agrees; and the interval of the ratio excludes 1.",
-        counted(study.launches, "launch"),
-        100.0 * study.level,
-        counted(tests, "comparison"),
-        100.0 * study.error_rate,
-    )
+    let launches = counted(study.launches, "launch");
+    let (who, candidates) = match &about.origin {
+        Origin::Measured(manifest) => {
+            let survey = &manifest.survey;
+            let mut hosts = survey.hosts.clone();
+            hosts.sort_unstable();
+            hosts.dedup();
+            let (slots, hosts) = (counted(about.slots().0 as usize, "slot"), counted(hosts.len(), "host"));
+            let who = match about.is_simulated() {
+                true => format!("A cost model with noise gave the times, for {slots}"),
+                false => format!("Open MPI {} was measured on {hosts} with {slots} in all", survey.version),
+            };
+            let started = plain::markdown(manifest.started.split(['T', ' ']).next().unwrap_or_default());
+            let who = format!(
+                "{who}, in {launches} (begun {started}). A time is that of the slowest rank. Each launch gives the median of \
+                 its calls"
+            );
+            let candidates = "All candidates of a cell take turns side by side. The result of each one is checked on real data \
+                              before its time counts.";
+            (who, candidates)
+        }
+        Origin::Others { name, statistic } => {
+            let what = match statistic {
+                Statistic::RankAverage => "averages over ranks and calls, which hide the slowest rank and the spread",
+                _ => "those of the slowest rank",
+            };
+            let who = format!(
+                "Others measured, and {} has their times, of {launches}: {what}. Algorithm numbers are read as those of Open \
+                 MPI {}",
+                plain::markdown(name),
+                study.release,
+            );
+            (who, "Whether anything was checked, proven or taken side by side is not known.")
+        }
+    };
+    let level = 100.0 * study.level;
+    let intervals = match study.launches {
+        1 => "the tables show them as they are: one launch has no interval, and nothing is told apart by it".to_owned(),
+        _ => format!(
+            "the tables show the median of the launches, with an interval that covers it with at least {level:.0} %"
+        ),
+    };
+    let told = match tests {
+        0 => "There are too few timings for a test, so that no two candidates are said to differ.".to_owned(),
+        _ => format!(
+            "Two candidates differ where three things hold: a two-sided signed-rank test says so, after correction for all {} \
+             (false discovery rate {:.0} %); every launch agrees; and the interval of the ratio excludes 1.",
+            counted(tests, "comparison"),
+            100.0 * study.error_rate,
+        ),
+    };
+    format!("{who}; {intervals}. {candidates} {told}")
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `about` | what is asked |
 //! | `conclusion` | what the numbers come to, in whole sentences |
+//! | `curves` | where times are highest, and where their curves bend |
 //! | `figures` | times over communicator and message sizes, as SVG |
 //! | `tables` | all times, for people and as CSV |
 //! | `markdown` | all of it in one document |
@@ -14,6 +15,7 @@
 
 mod about;
 mod conclusion;
+mod curves;
 mod figures;
 mod markdown;
 mod names;
@@ -22,7 +24,7 @@ mod placements;
 mod references;
 mod tables;
 
-pub use about::About;
+pub use about::{About, Origin};
 pub use conclusion::conclusion;
 pub use figures::{Figure, figures, undrawn};
 pub use markdown::markdown;

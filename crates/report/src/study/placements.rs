@@ -166,43 +166,72 @@ fn crossovers(text: &mut String, placed: &[Placed]) {
     table(text, placed, &["collective", "ranks"], &places(placed), first, found);
 }
 
-/// The candidate with the least geometric mean of what a cell's time is compared with, over the cells that have one.
-fn nearest(
-    study: &Study,
-    (collective, ranks): (Collective, Ranks),
-    over: impl Fn(&StudyCell, f64) -> Option<f64>,
-) -> Option<(Candidate, f64)> {
-    let own = || study.cells.iter().filter(|cell| (cell.cell.collective, cell.cell.ranks) == (collective, ranks));
-    let candidates = super::names::candidates(study, collective);
+/// A cell's seconds over its bound.
+fn over_bound(cell: &StudyCell, seconds: f64) -> Option<f64> {
+    cell.bound.filter(|bound| bound.point > 0.0).map(|bound| seconds / bound.point)
+}
+
+fn cells(study: &Study, place: (Collective, Ranks)) -> impl Iterator<Item = &StudyCell> {
+    study.cells.iter().filter(move |cell| (cell.cell.collective, cell.cell.ranks) == place)
+}
+
+/// The one of these candidates with the least geometric mean of its times over the bound, over the cells that have one.
+fn nearest(study: &Study, place: (Collective, Ranks), of: impl Fn(&Candidate) -> bool) -> Option<(Candidate, f64)> {
     let mean = |candidate: Candidate| {
-        let ratios: Option<Vec<f64>> = own()
-            .map(|cell| {
-                let point = cell.points.iter().find(|point| point.candidate == candidate)?;
-                over(cell, point.time.point)
-            })
-            .collect();
+        let over = |cell: &StudyCell| {
+            let point = cell.points.iter().find(|point| point.candidate == candidate)?;
+            over_bound(cell, point.time.point)
+        };
+        let ratios: Option<Vec<f64>> = cells(study, place).map(over).collect();
         Some((candidate, geometric_mean(ratios?)?))
     };
-    candidates.into_iter().filter_map(mean).min_by(|a, b| a.1.total_cmp(&b.1))
+    let candidates = super::names::candidates(study, place.0).into_iter().filter(of);
+    candidates.filter_map(mean).min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// So many times the bound is far from it.
+const FAR: f64 = 2.0;
+
+/// The whole vectors at which even the fastest candidate is far from the bound, in rows of neighbouring sizes.
+fn far(study: &Study, place: (Collective, Ranks)) -> String {
+    let best = |cell: &StudyCell| cell.points.iter().map(|point| point.time.point).fold(f64::INFINITY, f64::min);
+    let marks: Vec<(Bytes, bool)> = cells(study, place)
+        .filter_map(|cell| Some((cell.cell.vector(), over_bound(cell, best(cell))? > FAR)))
+        .collect();
+    let rows = marks.chunk_by(|a, b| a.1 == b.1).filter(|row| row[0].1);
+    let told: Vec<String> = rows
+        .map(|row| match row {
+            [(one, _)] => one.to_string(),
+            [(first, _), .., (last, _)] => format!("{first} to {last}"),
+            [] => String::new(),
+        })
+        .collect();
+    if told.is_empty() { "nowhere".to_owned() } else { told.join(", ") }
 }
 
 fn against_bound(text: &mut String, placed: &[Placed]) {
-    let entry = |place: &(Collective, Ranks), study: &Study| {
-        let over = |cell: &StudyCell, seconds: f64| {
-            let bound = cell.bound.filter(|bound| bound.point > 0.0)?;
-            Some(seconds / bound.point)
-        };
-        let (candidate, factor) = nearest(study, *place, over)?;
-        Some(format!("{} {factor:.2}", super::names::name(study, place.0, candidate)))
+    let told = |study: &Study, place: &(Collective, Ranks), found: Option<(Candidate, f64)>| {
+        found.map(|(candidate, factor)| format!("{} {factor:.2}", super::names::name(study, place.0, candidate)))
     };
-    if places(placed).iter().all(|place| placed.iter().all(|placed| entry(place, &placed.study).is_none())) {
+    let of_all = |place: &(Collective, Ranks), study: &Study| told(study, place, nearest(study, *place, |_| true));
+    let of_tuned = |place: &(Collective, Ranks), study: &Study| {
+        told(study, place, nearest(study, *place, |candidate| matches!(candidate, Candidate::Tuned(_))))
+    };
+    let of_far = |place: &(Collective, Ranks), study: &Study| of_all(place, study).map(|_| far(study, *place));
+    if places(placed).iter().all(|place| placed.iter().all(|placed| of_all(place, &placed.study).is_none())) {
         return;
     }
+    let first = |(collective, ranks): &(Collective, Ranks)| vec![collective.to_string(), ranks.to_string()];
+    let heads = ["collective", "ranks"];
     let what = "The candidate that comes nearest to the bound, with the geometric mean of its times over the bound over all \
                 message sizes. The bound takes what a message costs between nodes there.";
     let _ = write!(text, "## Nearest to the bound\n\n{}\n\n", folded(what));
-    let first = |(collective, ranks): &(Collective, Ranks)| vec![collective.to_string(), ranks.to_string()];
-    table(text, placed, &["collective", "ranks"], &places(placed), first, entry);
+    table(text, placed, &heads, &places(placed), first, of_all);
+    let _ = write!(text, "The same of the algorithms of coll/tuned that were compared.\n\n");
+    table(text, placed, &heads, &places(placed), first, of_tuned);
+    let what = "Whole vectors at which even the fastest candidate takes more than twice the bound.";
+    let _ = write!(text, "{}\n\n", folded(what));
+    table(text, placed, &heads, &places(placed), first, of_far);
 }
 
 fn against_first(text: &mut String, placed: &[Placed]) {

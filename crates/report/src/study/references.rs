@@ -142,7 +142,8 @@ fn machine(text: &mut String, study: &Study) {
                 their mean and interval are shown. Where one line misses, there are several, each for a range of sizes: there \
                 the library changes its protocol, or the data leaves a cache. Bounds and predictions take the lines between \
                 nodes for communicators on several nodes and those inside a node for others, and of them the one for the size \
-                of their messages.";
+                of their messages. A line that begins with less than nothing is one of long messages: a part of each passes free of the \
+                link's time, as through a token bucket.";
     let _ = write!(text, "{}\n\n", folded(what));
     let _ = writeln!(text, "| pattern | ranks | where | sizes | to begin | each KiB | missed by |");
     let _ = writeln!(text, "|---|---|---|---|---:|---:|---:|");

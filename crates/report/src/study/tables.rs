@@ -1,10 +1,11 @@
 //! All times of a study.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use collrules_record::Candidate;
 use collrules_record::study::{Outcome, Study, StudyCell, StudyPoint};
-use collrules_record::units::Ranks;
+use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::Collective;
 
 use crate::plain;
@@ -34,8 +35,36 @@ pub(super) fn markdown(study: &Study, about: &About<'_>) -> String {
             table(&mut text, study, collective, "message", block, |cell| cell.cell.bytes.to_string());
         }
     }
+    by_algorithm(&mut text, study);
     fits(&mut text, study);
     text
+}
+
+/// A table for each algorithm, with a column for each number of ranks: how its times grow. Only where there are several.
+fn by_algorithm(text: &mut String, study: &Study) {
+    for collective in collectives(study).into_iter().filter(|collective| collective.has_sizes()) {
+        let cells: Vec<&StudyCell> = study.cells.iter().filter(|cell| cell.cell.collective == collective).collect();
+        let ranks: BTreeSet<Ranks> = cells.iter().map(|cell| cell.cell.ranks).collect();
+        let sizes: BTreeSet<Bytes> = cells.iter().map(|cell| cell.cell.bytes).collect();
+        if ranks.len() < 2 {
+            continue;
+        }
+        let heads: Vec<String> = ranks.iter().map(|ranks| format!("{ranks} ranks")).collect();
+        for candidate in candidates(study, collective) {
+            let _ = write!(text, "### {collective} by {}\n\n", name(study, collective, candidate));
+            let _ = writeln!(text, "| message | {} |", heads.join(" | "));
+            let _ = writeln!(text, "|---:|{}", "---:|".repeat(ranks.len()));
+            for bytes in &sizes {
+                let entry = |ranks: &Ranks| {
+                    let cell = cells.iter().find(|cell| (cell.cell.ranks, cell.cell.bytes) == (*ranks, *bytes));
+                    cell.map_or("-".to_owned(), |cell| column(study, cell, candidate))
+                };
+                let entries: Vec<String> = ranks.iter().map(entry).collect();
+                let _ = writeln!(text, "| {bytes} | {} |", entries.join(" | "));
+            }
+            text.push('\n');
+        }
+    }
 }
 
 fn doubt(about: &About<'_>, cell: &StudyCell) -> String {

@@ -21,7 +21,6 @@ use collrules_record::CandidateName;
 use collrules_record::options::Grid;
 use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
 use collrules_record::profile::weight::{COVERED, Weight};
-use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Survey};
 use collrules_reference::Reference;
 use collrules_rules::registry;

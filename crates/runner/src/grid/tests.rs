@@ -1,7 +1,7 @@
 //! Grids of simulated clusters, whose survey lists every algorithm of a release.
 
 use collrules_record::plan::PatternPlan;
-use collrules_record::units::{Ranks, Seconds};
+use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Nodes, Pattern, options};
 
 use super::*;

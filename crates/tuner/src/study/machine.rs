@@ -49,19 +49,23 @@ impl Numbers<'_> {
         self.fits.iter().find(|fit| fit.shape == Shape::ReduceLocal)
     }
 
-    /// The seconds that no algorithm can undercut in a cell; none where there is no such bound, or no numbers for it. The
-    /// line is that on which the messages lie which the bound speaks of, taken as equally long.
+    /// The seconds that no algorithm can undercut in a cell; none where there is no such bound, or no numbers for it: the last
+    /// of the messages that follow one another carries all that is moved, the others nothing. On one line for all sizes this is
+    /// the bound on paper.
     pub(super) fn bound(&self, cell: Cell) -> Option<Estimate> {
         let bound = cell.bound()?;
         let size = type_size(cell.collective) as f64;
         let (moved, reduced) = (bound.moved * size, bound.reduced * size);
-        let line = self.link(cell.ranks)?.regime(moved / bound.messages.max(1.0))?;
+        let link = self.link(cell.ranks)?;
+        let (empty, line) = (link.regime(0.0)?, link.regime(moved)?);
         let part = |amount: f64, cost: Estimate| (amount * cost.point, cost.map(|cost| amount * cost));
-        let mut parts = vec![part(bound.messages, line.start), part(moved, line.per_byte)];
+        let others = (bound.messages - 1.0).max(0.0);
+        let mut parts = vec![part(others, empty.start), part(bound.messages - others, line.start)];
+        parts.push(part(moved, line.per_byte));
         if reduced > 0.0 {
             parts.push(part(reduced, self.operation()?.regime(reduced)?.per_byte));
         }
-        let point: f64 = parts.iter().map(|part| part.0).sum();
+        let point = parts.iter().map(|part| part.0).sum::<f64>().max(0.0);
         // Errors of the parts add up as squares.
         let reach = |end: fn(&Estimate) -> Option<f64>| -> Option<f64> {
             let ends: Option<Vec<f64>> = parts.iter().map(|(point, estimate)| Some(end(estimate)? - point)).collect();

@@ -121,6 +121,16 @@ impl Place {
 /// Launches where nobody says otherwise: six medians are the fewest that have a 95 % interval.
 const LAUNCHES: u32 = 6;
 
+/// Whether a file is a table of timings. What reads as a definition, or is called one, is none.
+pub(super) fn is_table(path: &Path) -> Result<bool, WorkflowError> {
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        return Ok(false);
+    }
+    let bytes = collrules_import::read_file(path).map_err(|cause| WorkflowError::open(path, cause))?;
+    let text = std::str::from_utf8(&bytes).ok();
+    Ok(text.and_then(|text| text.parse::<toml::Table>().ok()).is_none())
+}
+
 /// Reads a definition.
 pub(super) fn read(path: &Path) -> Result<Definition, WorkflowError> {
     let text = rundir::read_text(path).map_err(|cause| WorkflowError::open(path, cause))?;

@@ -1,24 +1,25 @@
 //! A study on the ranks as mpirun places them.
 
-use std::fs;
 use std::path::Path;
 
 use collrules_record::CandidateName;
 use collrules_record::findings::Criteria;
 use collrules_record::options::{self, Studying, Tuning};
-use collrules_record::rundir::{self, RunDir};
+use collrules_record::plan::{CellPlan, Plan};
+use collrules_record::rundir::RunDir;
 use collrules_record::study::Study;
 use collrules_record::units::Ranks;
 use collrules_record::{Candidate, Manifest};
-use collrules_report::study::{self, About};
+use collrules_report::study::{About, Origin};
 use collrules_rules::{Collective, deploy};
 use collrules_runner::RunnerError;
 use collrules_runner::grid::known_release;
 use collrules_tuner::{Observations, fit_patterns};
 
+use super::between;
 use super::definition::Definition;
 use super::scope::Scope;
-use super::written::{OSU, README, STUDY, Studied, TIMES};
+use super::written::{Studied, refuse_occupied, write};
 use crate::campaign::{Begin, measure};
 use crate::error::WorkflowError;
 use crate::session::Session;
@@ -33,88 +34,67 @@ pub(super) fn one(
     definition: &Definition,
     session: &mut Session<'_>,
 ) -> Result<(Study, Studied), WorkflowError> {
-    refuse_occupied(&options.out, definition)?;
-    let (run, manifest) = match &options.run {
-        Some(path) => {
-            let run = RunDir::open(path)?;
-            let manifest = run.manifest()?;
-            (run, manifest)
-        }
+    refuse_occupied(&options.out, definition.algorithms.keys().copied())?;
+    let (run, manifest, scope) = match &options.run {
+        Some(path) => taken(path, options, definition)?,
         None => measured(options, definition, session)?,
     };
+    let found = found(&run, &manifest, &scope)?;
+    let about = about(options, definition, &manifest, &scope, &found, session);
+    let studied = write(options, &found, &about)?;
+    Ok((found, studied))
+}
+
+/// What a run holds of what is defined, which has to be all of it.
+fn taken(path: &Path, options: &Studying, definition: &Definition) -> Result<(RunDir, Manifest, Scope), WorkflowError> {
+    let run = RunDir::open(path)?;
+    let manifest = run.manifest()?;
     let release = known_release(&manifest.survey)?;
-    let scope = Scope::of(&options.ranks, definition, &options.definition, &manifest, release)?;
-    if let Some(path) = &options.run {
-        let lacking = scope.lacking(&manifest.plan);
-        if !lacking.is_empty() {
-            return Err(WorkflowError::Input(format!(
-                "{} lacks what {} asks for: {}. Measure it without --run, or name the communicators that are there with \
-                 --np",
-                path.display(),
-                options.definition.display(),
-                lacking.join("; "),
-            )));
-        }
+    let mut scope = Scope::of(&options.ranks, definition, &options.definition, &manifest, release)?;
+    let lacking = scope.lacking(&manifest.plan);
+    if !lacking.is_empty() {
+        return Err(WorkflowError::Input(format!(
+            "{} lacks what {} asks for: {}. Measure it without --run, or name the communicators that are there with --np",
+            path.display(),
+            options.definition.display(),
+            lacking.join("; "),
+        )));
     }
+    for plan in refinements(&run)? {
+        scope.refine(&plan.cells);
+    }
+    Ok((run, manifest, scope))
+}
+
+/// What was measured between the sizes of a run.
+fn refinements(run: &RunDir) -> Result<Vec<Plan>, WorkflowError> {
+    let mut plans = Vec::new();
+    while let Some(plan) = run.refinement(plans.len() as u32 + 1)? {
+        plans.push(plan);
+    }
+    Ok(plans)
+}
+
+/// The study of what a run holds.
+fn found(run: &RunDir, manifest: &Manifest, scope: &Scope) -> Result<Study, WorkflowError> {
     let failed = WorkflowError::analysis(run.path().display());
     let samples = run.samples()?;
     let observations = Observations::from_samples(&samples.text).map_err(&failed)?;
     let criteria = Criteria { clock_step: manifest.survey.clock_step, ..Criteria::default() };
     let wanted = |cell, candidate| scope.wants(cell, candidate);
     let order = manifest.plan.placement.layout.order(&manifest.survey.hosts);
-    let hosts: Vec<String> = order.into_iter().map(|rank| manifest.survey.hosts[rank].clone()).collect();
+    let mut hosts: Vec<String> = order.into_iter().map(|rank| manifest.survey.hosts[rank].clone()).collect();
+    // Ranks beyond the slots of the only host are on it as well.
+    if let Some(host) = hosts.first().cloned().filter(|first| hosts.iter().all(|host| host == first)) {
+        hosts.resize(hosts.len().max(manifest.plan.ranks.0 as usize), host);
+    }
     let patterns = fit_patterns(&samples.patterns(run.path())?, &hosts, criteria.level);
-    let found = collrules_tuner::study(&observations, &patterns, &manifest.plan, wanted, release, criteria);
-    let found = found.map_err(failed)?;
-    let about = about(options, definition, &manifest, &scope, &found, session);
-    let write = |name: &str, text: &str| {
-        let path = options.out.join(name);
-        fs::create_dir_all(&options.out)
-            .and_then(|()| rundir::put_new(&path, text))
-            .map_err(|cause| WorkflowError::write(&path, cause))
-    };
-    let figures = study::figures(&found, &about);
-    for figure in &figures {
-        write(&figure.file, &figure.svg)?;
-    }
-    write(TIMES, &study::csv(&found))?;
-    if options.osu_files {
-        for (name, text) in study::osu_files(&found) {
-            write(&format!("{OSU}-{name}"), &text)?;
-        }
-    }
-    write(STUDY, &(serde_json::to_string_pretty(&found)? + "\n"))?;
-    // Last, as a sign that all else is there.
-    write(README, &study::markdown(&found, &about))?;
-    let mut paragraphs = study::conclusion(&found, &about);
-    paragraphs.extend(study::undrawn(&found, &about));
-    let studied = Studied { paragraphs, figures: figures.len(), placements: Vec::new() };
-    Ok((found, studied))
-}
-
-/// Refuses a directory that holds anything that the study would write: measuring takes long, and its place should be sure.
-fn refuse_occupied(out: &Path, definition: &Definition) -> Result<(), WorkflowError> {
-    let ours = |name: &str| {
-        let figure = |collective: &Collective| {
-            let rest = name.strip_prefix(collective.name()).unwrap_or_default();
-            rest.starts_with("-over-") || rest.starts_with("-builtin")
-        };
-        [README, TIMES, STUDY].contains(&name)
-            || name.starts_with(&format!("{OSU}-"))
-            || name.ends_with(".svg") && definition.algorithms.keys().any(figure)
-    };
-    // A directory that cannot be read is not there yet, or creating files in it says why.
-    let entries = fs::read_dir(out).into_iter().flatten().flatten();
-    let mut taken: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    taken.retain(|name| ours(name));
-    taken.sort_unstable();
-    match taken.first() {
-        None => Ok(()),
-        Some(name) => Err(WorkflowError::Occupied(format!(
-            "{} holds a study already, or a part of one: {name}; name another directory with --out",
-            out.display()
-        ))),
-    }
+    let between = refinements(run)?;
+    let planned = manifest.plan.cells.iter().chain(between.iter().flat_map(|plan| &plan.cells)).cloned();
+    let planned: Vec<CellPlan> = planned.collect();
+    let placement = &manifest.plan.placement;
+    let release = known_release(&manifest.survey)?;
+    collrules_tuner::study(&observations, &patterns, &planned, placement, wanted, release, criteria).map_err(failed)
 }
 
 /// Measures what is defined, as far as there are slots for it.
@@ -122,7 +102,7 @@ fn measured(
     options: &Studying,
     definition: &Definition,
     session: &mut Session<'_>,
-) -> Result<(RunDir, Manifest), WorkflowError> {
+) -> Result<(RunDir, Manifest, Scope), WorkflowError> {
     let wanted = if options.ranks.is_empty() { &definition.ranks } else { &options.ranks };
     let mut ranks = wanted.clone();
     let survey = session.start(&options.system)?.survey;
@@ -141,8 +121,13 @@ fn measured(
         }
     }
     let begin = Begin::New { tuning: tuning(options, definition, ranks)?, out: options.out.join(RUN) };
-    let measured = measure(&begin, session)?;
-    Ok((measured.run().clone(), measured.manifest))
+    let mut measured = measure(&begin, session)?;
+    let (run, release) = (measured.run().clone(), known_release(&survey)?);
+    let mut scope = Scope::of(&options.ranks, definition, &options.definition, &measured.manifest, release)?;
+    if options.refine > 0 {
+        between::measured(&mut measured, &mut scope, session, |manifest, scope| found(&run, manifest, scope))?;
+    }
+    Ok((run, measured.manifest, scope))
 }
 
 /// What is measured for a study.
@@ -151,7 +136,8 @@ fn tuning(options: &Studying, definition: &Definition, ranks: Vec<Ranks>) -> Res
         let collective = *collective;
         names.iter().map(move |name| (collective, CandidateName::read(name))).collect::<Vec<_>>()
     };
-    // It compares what is chosen: nothing is refined, validated, or given up for being slow.
+    // It compares what is chosen: nothing is validated, or given up for being slow; and what is refined are crossings of
+    // classes, not of choices.
     let mut tuning: Tuning =
         options::read(["--keep-slow", "--refine=0", "--no-validate"]).map_err(WorkflowError::Usage)?;
     tuning.grid.collectives = definition.algorithms.keys().copied().collect();
@@ -160,6 +146,7 @@ fn tuning(options: &Studying, definition: &Definition, ranks: Vec<Ranks>) -> Res
     tuning.grid.vectors = definition.vectors;
     tuning.grid.only = definition.algorithms.iter().flat_map(named).collect();
     tuning.grid.patterns = definition.has_references();
+    tuning.refinement.rounds = options.refine;
     tuning.budget = options.budget.unwrap_or(definition.budget);
     tuning.launches = options.launches.unwrap_or(definition.launches);
     tuning.system.clone_from(&options.system);
@@ -189,7 +176,7 @@ fn about<'a>(
     About {
         title: definition.title.clone(),
         question: definition.question.clone(),
-        manifest,
+        origin: Origin::Measured(manifest),
         remarks: remarks(options, definition, manifest, scope, found),
         command: typed(&session.command),
         over_ranks: definition.over_ranks.clone(),

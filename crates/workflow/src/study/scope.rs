@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use collrules_record::plan::CellPlan;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Manifest, Plan};
 use collrules_report::study::candidate_name;
@@ -18,6 +19,8 @@ pub(super) struct Scope {
     vectors: bool,
     candidates: BTreeMap<Collective, Vec<Candidate>>,
     release: Release,
+    /// Measured between the sizes that are asked for.
+    refined: BTreeSet<Cell>,
 }
 
 impl Scope {
@@ -42,7 +45,57 @@ impl Scope {
             vectors: definition.vectors,
             candidates: definition.candidates(path, release)?,
             release,
+            refined: BTreeSet::new(),
         })
+    }
+
+    /// What is asked for of what others measured, who had the slots that they needed.
+    pub(super) fn of_others(
+        named: &[Ranks],
+        definition: &Definition,
+        path: &Path,
+        release: Release,
+    ) -> Result<Self, WorkflowError> {
+        Ok(Self {
+            ranks: if named.is_empty() { definition.ranks.clone() } else { named.to_vec() },
+            sizes: definition.sizes.clone(),
+            vectors: definition.vectors,
+            candidates: definition.candidates(path, release)?,
+            release,
+            refined: BTreeSet::new(),
+        })
+    }
+
+    /// Reports these as well, which lie between the sizes that are asked for, if they have all that is named.
+    pub(super) fn refine(&mut self, cells: &[CellPlan]) {
+        let whole = |planned: &&CellPlan| {
+            let named = self.candidates.get(&planned.cell.collective).map_or(&[][..], Vec::as_slice);
+            let shared = |candidate: &Candidate| planned.shared.iter().any(|shared| shared.candidate == *candidate);
+            !named.is_empty()
+                && named.iter().all(|candidate| planned.candidates.contains(candidate) || shared(candidate))
+        };
+        self.refined.extend(cells.iter().filter(whole).map(|planned| planned.cell).collect::<Vec<_>>());
+    }
+
+    /// All candidates that are asked for.
+    pub(super) fn candidates(&self) -> impl Iterator<Item = (Collective, Candidate)> {
+        let of = |(collective, named): (&Collective, &Vec<Candidate>)| {
+            let collective = *collective;
+            named.iter().map(move |candidate| (collective, *candidate)).collect::<Vec<_>>()
+        };
+        self.candidates.iter().flat_map(of)
+    }
+
+    /// All cells that are asked for.
+    pub(super) fn cells(&self) -> BTreeSet<Cell> {
+        let on = |collective: Collective, ranks: Ranks| {
+            self.sizes(collective, ranks).into_iter().map(move |bytes| Cell { collective, ranks, bytes })
+        };
+        let of = |collective: &Collective| {
+            let collective = *collective;
+            self.ranks.iter().flat_map(move |ranks| on(collective, *ranks)).collect::<Vec<_>>()
+        };
+        self.candidates.keys().flat_map(of).collect()
     }
 
     /// The message sizes that are asked for.
@@ -53,7 +106,7 @@ impl Scope {
     /// Whether the study reports a candidate in a cell.
     pub(super) fn wants(&self, cell: Cell, candidate: Candidate) -> bool {
         let Some(candidates) = self.candidates.get(&cell.collective) else { return false };
-        let sized = self.sizes(cell.collective, cell.ranks).contains(&cell.bytes);
+        let sized = self.sizes(cell.collective, cell.ranks).contains(&cell.bytes) || self.refined.contains(&cell);
         let named = match candidate {
             Candidate::Tuned(_) | Candidate::Reference(_) => candidates.contains(&candidate),
             // Who serves in place of coll/tuned is a part of what the builtin is.

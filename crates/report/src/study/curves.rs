@@ -1,0 +1,120 @@
+//! Where times are highest and where their curves bend, in sentences.
+
+use std::fmt::Write;
+
+use collrules_record::study::{Along, Bend, Curve, Peak, Stretch, Study};
+use collrules_record::units::Bytes;
+use collrules_record::{Candidate, Estimate};
+
+use super::about::About;
+use super::names::name;
+use crate::words::{folded, interval};
+
+/// The section; nothing where the study draws no curve that is long enough.
+pub(super) fn markdown(study: &Study, about: &About<'_>) -> String {
+    let sentences = sentences(study, about);
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let what = "Where the curves of the figures are highest, and where they bend: there the time goes with another power of the \
+                number of ranks, or of the message size, than before. Powers are lines through logarithms, as many as lower \
+                Bayes' criterion, each through three points at least. The places between which single launches have a bend are \
+                given; with one launch the next measured ones.";
+    let mut text = format!("## Peaks and bends\n\n{}\n\n", folded(what));
+    for sentence in sentences {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{}\n\n", folded(&sentence));
+    }
+    text
+}
+
+/// A paragraph for each collective and what its curves run over.
+fn sentences(study: &Study, about: &About<'_>) -> Vec<String> {
+    let drawn = |curve: &&Curve| match curve.along {
+        Along::Ranks(bytes) => !curve.collective.has_sizes() || about.over_ranks.contains(&bytes),
+        Along::Messages(ranks) => about.over_sizes.contains(&ranks),
+    };
+    let mut curves: Vec<&Curve> = study.curves.iter().filter(drawn).collect();
+    curves.sort_by_key(|curve| (curve.collective, curve.along, curve.candidate));
+    let same = |a: &&Curve, b: &&Curve| (a.collective, a.along) == (b.collective, b.along);
+    let paragraph = |curves: &[&Curve]| {
+        let Curve { collective, along, .. } = curves[0];
+        let place = match along {
+            Along::Ranks(Bytes(0)) => "over the number of ranks".to_owned(),
+            Along::Ranks(bytes) => format!("at {bytes}, over the number of ranks"),
+            Along::Messages(ranks) => format!("on {ranks} ranks, over the message size"),
+        };
+        let told: Vec<String> = curves.iter().map(|curve| sentence(study, curve)).collect();
+        format!("**{collective} {place}.** {}", told.join(" "))
+    };
+    curves.chunk_by(same).map(paragraph).collect()
+}
+
+fn sentence(study: &Study, curve: &Curve) -> String {
+    let who = match curve.candidate {
+        Candidate::Builtin => "The builtin".to_owned(),
+        candidate => format!("*{}*", name(study, curve.collective, candidate)),
+    };
+    format!("{who} {}; {}.", peak(curve), bends(curve))
+}
+
+/// A place on a curve.
+fn place(along: Along, at: u64) -> String {
+    match along {
+        Along::Ranks(_) => at.to_string(),
+        Along::Messages(_) => Bytes(at).to_string(),
+    }
+}
+
+fn unit(along: Along) -> &'static str {
+    if matches!(along, Along::Ranks(_)) { " ranks" } else { "" }
+}
+
+fn peak(curve: &Curve) -> String {
+    let Peak { at, launches: (low, high), end } = curve.peak;
+    let last = curve.stretches.last().map_or(at, |stretch| stretch.last);
+    let place = |at| place(curve.along, at);
+    let unit = unit(curve.along);
+    let spread = match low == high {
+        true => String::new(),
+        false => format!(" ({} to {} in single launches)", place(low), place(high)),
+    };
+    if at == last {
+        return format!("is highest at the end, at {}{unit}{spread}", place(at));
+    }
+    let sure = match end {
+        Estimate { high: Some(high), .. } if high < 1.0 => "",
+        Estimate { high: None, .. } => ", in the one launch that there is",
+        _ => ", which need not be a fall",
+    };
+    format!(
+        "is highest at {}{unit}{spread} and at {} takes {} times as long as there{sure}",
+        place(at),
+        place(last),
+        interval(end, 2),
+    )
+}
+
+fn bends(curve: &Curve) -> String {
+    let stretch = |pair: &[Stretch]| {
+        let Bend { between: (low, high), found, launches } = pair[1].begins?;
+        let doubt = match (launches, found) {
+            (1, _) => String::new(),
+            (all, found) if found == all => String::new(),
+            (all, found) => format!(" (in {found} of {all} launches)"),
+        };
+        Some(format!(
+            "between {} and {}{}{doubt}, from the power {} to {}",
+            place(curve.along, low),
+            place(curve.along, high),
+            unit(curve.along),
+            interval(pair[0].exponent, 2),
+            interval(pair[1].exponent, 2),
+        ))
+    };
+    let found: Vec<String> = curve.stretches.windows(2).filter_map(stretch).collect();
+    match (found.is_empty(), curve.stretches.as_slice()) {
+        (true, [one, ..]) => format!("no bend is shown: it goes with the power {}", interval(one.exponent, 2)),
+        _ => format!("it bends {}", found.join("; ")),
+    }
+}

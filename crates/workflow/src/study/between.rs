@@ -1,0 +1,75 @@
+//! After the sizes of a definition: sizes between them, where one class of algorithms gives way to another.
+
+use std::collections::BTreeMap;
+
+use collrules_record::cell::type_size;
+use collrules_record::plan::CellPlan;
+use collrules_record::study::{Rivalry, Study};
+use collrules_record::units::Bytes;
+use collrules_record::{Candidate, Cell, Manifest};
+use collrules_tuner::refine::middle;
+
+use super::scope::Scope;
+use crate::campaign::Measured;
+use crate::error::WorkflowError;
+use crate::refine;
+use crate::session::Session;
+
+/// Measures between the neighbouring sizes around each crossing of two classes, until these are near enough or the rounds
+/// are over.
+pub(super) fn measured(
+    measured: &mut Measured,
+    scope: &mut Scope,
+    session: &mut Session<'_>,
+    study: impl Fn(&Manifest, &Scope) -> Result<Study, WorkflowError>,
+) -> Result<(), WorkflowError> {
+    let Measured { started, manifest, tuning, campaign, .. } = measured;
+    let mut planned: BTreeMap<Cell, CellPlan> =
+        manifest.plan.cells.iter().map(|planned| (planned.cell, planned.clone())).collect();
+    campaign.further(started.backend.as_mut(), session, |_, round, session| {
+        if round > tuning.refinement.rounds {
+            return Ok(None);
+        }
+        let found = study(manifest, scope)?;
+        let cells = between(&found, &planned, tuning.refinement.width);
+        if cells.is_empty() {
+            session.say("no size is left to measure between those where one class gives way to another");
+            return Ok(None);
+        }
+        session.say(&format!("refinement, round {round}: {} message sizes between the measured ones", cells.len()));
+        planned.extend(cells.iter().map(|cell| (cell.cell, cell.clone())));
+        scope.refine(&cells);
+        Ok(Some(refine::plan(&manifest.plan, cells, tuning, round)))
+    })
+}
+
+/// The cells in the middle of the gaps in which classes cross, with all that is timed around them.
+fn between(found: &Study, planned: &BTreeMap<Cell, CellPlan>, width: f64) -> Vec<CellPlan> {
+    let is_class = |candidate: Candidate| matches!(candidate, Candidate::Builtin | Candidate::Reference(_));
+    let mut cells: BTreeMap<Cell, CellPlan> = BTreeMap::new();
+    for rivalry in found.rivalries.iter().filter(|rivalry| is_class(rivalry.one) && is_class(rivalry.other)) {
+        let Rivalry { collective, ranks, .. } = *rivalry;
+        let on = |bytes| Cell { collective, ranks, bytes };
+        for crossing in &rivalry.crossings {
+            let own = || planned.values().filter(|planned| on(planned.cell.bytes) == planned.cell);
+            let below =
+                own().filter(|planned| planned.cell.bytes <= crossing.at).max_by_key(|planned| planned.cell.bytes);
+            let above =
+                own().filter(|planned| planned.cell.bytes > crossing.at).min_by_key(|planned| planned.cell.bytes);
+            let (Some(below), Some(above)) = (below, above) else { continue };
+            // Calls are made with whole elements.
+            let element = type_size(collective);
+            let (low, high) = (below.cell.bytes.0 / element, above.cell.bytes.0 / element);
+            let Some(middle) = middle(low, high, width) else { continue };
+            let cell = on(Bytes(middle * element));
+            let mut plan = CellPlan::new(cell, below.candidates.clone());
+            // What is timed on one side is timed here, and what both sides share is shared.
+            let others = above.candidates.iter().filter(|candidate| !below.candidates.contains(candidate));
+            plan.candidates.extend(others.copied());
+            let is_timed = |candidate: Candidate| plan.candidates.contains(&candidate);
+            plan.shared = below.shared.iter().filter(|shared| !is_timed(shared.candidate)).cloned().collect();
+            cells.insert(cell, plan);
+        }
+    }
+    cells.into_values().collect()
+}

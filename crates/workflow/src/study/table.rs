@@ -1,0 +1,147 @@
+//! A study of what others measured: a table of timings, or an imported run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use collrules_import as import;
+use collrules_record::findings::Criteria;
+use collrules_record::options::Studying;
+use collrules_record::rundir::RunDir;
+use collrules_record::study::Study;
+use collrules_record::units::{Bytes, Ranks};
+use collrules_record::{Candidate, Cell, Placement};
+use collrules_report::study::{About, Origin, candidate_name};
+use collrules_rules::Collective;
+
+use super::definition::Definition;
+use super::one::typed;
+use super::scope::Scope;
+use super::written::{Studied, refuse_occupied, write};
+use crate::analyze::{Source, TABLE_RELEASE};
+use crate::error::WorkflowError;
+use crate::session::Session;
+
+/// The table or imported run that `--run` names, if it does.
+pub(super) fn named(options: &Studying) -> Option<PathBuf> {
+    let is_others = |path: &&PathBuf| {
+        let imported = || RunDir::open(path).and_then(|run| run.is_imported());
+        path.is_file() || path.is_dir() && imported().unwrap_or(false)
+    };
+    options.run.as_ref().filter(is_others).cloned()
+}
+
+/// Studies what a definition asks for of it; without one, all of it.
+pub(super) fn study(
+    options: &Studying,
+    definition: Option<&Definition>,
+    path: &Path,
+    session: &mut Session<'_>,
+) -> Result<Studied, WorkflowError> {
+    let mut source = match path.is_dir() {
+        true => Source::of_run(path, session)?.0,
+        false => {
+            let release = options.release.unwrap_or(TABLE_RELEASE);
+            Source::of_table(path, import::Options::of(release), session)?
+        }
+    };
+    source.name = path.file_name().map_or_else(|| source.name.clone(), |name| name.to_string_lossy().into_owned());
+    let release = source.release;
+    let scope = definition.map(|definition| Scope::of_others(&options.ranks, definition, &options.definition, release));
+    let scope = scope.transpose()?;
+    let wanted = |cell: Cell, candidate| match &scope {
+        Some(scope) => scope.wants(cell, candidate),
+        None => options.ranks.is_empty() || options.ranks.contains(&cell.ranks),
+    };
+    // Nobody says what stands for what, nor where the ranks were.
+    let (planned, placement) = (Vec::new(), Placement::default());
+    let criteria = Criteria::default();
+    let found = collrules_tuner::study(&source.observations, &[], &planned, &placement, wanted, release, criteria)
+        .map_err(WorkflowError::analysis(&source.name))?;
+    let about = about(options, definition, &source, scope.as_ref(), &found, session);
+    match definition {
+        Some(definition) => refuse_occupied(&options.out, definition.algorithms.keys().copied())?,
+        None => refuse_occupied(&options.out, found.cells.iter().map(|cell| cell.cell.collective))?,
+    }
+    write(options, &found, &about)
+}
+
+fn about<'a>(
+    options: &Studying,
+    definition: Option<&Definition>,
+    source: &Source,
+    scope: Option<&Scope>,
+    found: &Study,
+    session: &Session<'_>,
+) -> About<'a> {
+    let mut remarks: Vec<String> = options.note.iter().cloned().collect();
+    remarks.extend(scope.into_iter().flat_map(|scope| missing(scope, found)));
+    remarks.extend(source.doubts());
+    let origin = Origin::Others { name: source.name.clone(), statistic: source.observations.statistic() };
+    let command = typed(&session.command);
+    let ranks: BTreeSet<Ranks> = found.cells.iter().map(|cell| cell.cell.ranks).collect();
+    match definition {
+        Some(definition) => About {
+            title: definition.title.clone(),
+            question: definition.question.clone(),
+            origin,
+            remarks,
+            command,
+            over_ranks: definition.over_ranks.clone(),
+            over_sizes: definition.over_sizes.iter().copied().filter(|size| ranks.contains(size)).collect(),
+            builtin: definition.builtin,
+            claims: definition.claims.clone(),
+        },
+        None => About {
+            title: format!("The timings of {}", source.name),
+            question:
+                "Which algorithm is the fastest, where, and how do times grow? The times were read from a table that \
+                       others measured; nothing is known of them but what it says."
+                    .to_owned(),
+            origin,
+            remarks,
+            command,
+            over_ranks: typical(found),
+            over_sizes: ranks.into_iter().next_back().into_iter().collect(),
+            builtin: true,
+            claims: BTreeMap::new(),
+        },
+    }
+}
+
+/// The smallest, the middle and the largest of the sizes.
+fn typical(found: &Study) -> Vec<Bytes> {
+    let sizes: BTreeSet<Bytes> = found.cells.iter().map(|cell| cell.cell.bytes).filter(|bytes| bytes.0 > 0).collect();
+    let sizes: Vec<Bytes> = sizes.into_iter().collect();
+    let mut picked: Vec<Bytes> =
+        [0, sizes.len() / 2, sizes.len().saturating_sub(1)].iter().filter_map(|at| sizes.get(*at)).copied().collect();
+    picked.dedup();
+    picked
+}
+
+/// What the definition asks for and the table lacks.
+fn missing(scope: &Scope, found: &Study) -> Vec<String> {
+    let has = |collective: Collective, candidate: Candidate| {
+        let own = found.cells.iter().filter(|cell| cell.cell.collective == collective);
+        own.flat_map(|cell| &cell.points).any(|point| point.candidate == candidate)
+    };
+    let lacking: Vec<String> = scope
+        .candidates()
+        .filter(|(collective, candidate)| !has(*collective, *candidate))
+        .map(|(collective, candidate)| {
+            format!("{collective} by {}", candidate_name(found.release, collective, candidate))
+        })
+        .collect();
+    let mut said = Vec::new();
+    if !lacking.is_empty() {
+        said.push(format!("The definition also asks for what is not in the table: {}.", lacking.join(", ")));
+    }
+    let asked = scope.cells();
+    let there = found.cells.iter().filter(|cell| asked.contains(&cell.cell)).count();
+    if there < asked.len() {
+        said.push(format!(
+            "The table has times for {there} of the {} cells that the definition asks for.",
+            asked.len()
+        ));
+    }
+    said
+}
