@@ -320,7 +320,9 @@ impl Tune {
     /// Refuses options that contradict each other.
     pub(crate) fn consistent(&self) -> Result<(), Failure> {
         let Grid { collectives, only, .. } = &self.tuning.grid;
-        match only.iter().find(|(collective, _)| !collectives.contains(collective)) {
+        // What programs call is measured whatever --ops says.
+        let missing = only.iter().filter(|_| self.profile.is_empty()).find(|(named, _)| !collectives.contains(named));
+        match missing {
             Some((collective, _)) => Err(Failure::usage(format!(
                 "--only names an algorithm of {collective}, which is not tuned: add {collective} to --ops"
             ))),

@@ -221,6 +221,26 @@ fn waiting_for_late_ranks_is_told_from_the_collective() {
     });
 }
 
+/// In each of four calls three ranks wait for the root, which leaves at once.
+#[test]
+fn the_slowest_rank_of_each_call_is_known() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let Some(program) = compiled(scratch.path(), "mpicc", "calls.c", &[]) else { return };
+        let out = scratch.path().join("out");
+        profiled(mpi, &out, &[], &job(mpi, 4, &[program.to_str().unwrap(), "late"])).exits(0);
+        let profile = read(&out);
+        let late = profile.calls.iter().find(|calls| calls.bytes.0 == 3000).unwrap();
+        let each = late.each.unwrap();
+        assert_eq!((late.rank_calls, each.calls), (16, 4));
+        assert!(each.slowest.0 > 4.0 * 0.045 && each.mean.0 < each.slowest.0, "{each:?}");
+        assert!((each.mean.0 - late.time.mean().0).abs() < 1e-9, "all calls were kept");
+        // Of every blocking call on a communicator all ranks kept the time, but for those of different sizes.
+        let bcast = profile.calls.iter().find(|calls| calls.bytes.0 == 1000 && calls.mode == Mode::Blocking).unwrap();
+        assert_eq!(bcast.each.map(|each| each.calls), Some(7));
+    });
+}
+
 #[test]
 fn programs_in_fortran_are_counted_by_each_binding() {
     under_each_release(|mpi| {

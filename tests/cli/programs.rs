@@ -135,6 +135,9 @@ fn several_programs_are_combined_by_how_much_each_counts() {
         let plan: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
         plan["cells"].as_array().unwrap().len()
     };
+    // Algorithms may be named of whatever they call.
+    let reduce = profile(scratch.path(), "reduce.json", &[(8, Operation::Allreduce, 1 << 20, 1.0)]);
+    run(&["plan", "--simulate", "--profile", reduce.to_str().unwrap(), "--only", "allreduce:ring"]).exits(0);
     // A hundredth of the time is not measured.
     assert_eq!((planned("1"), planned("0.01"), planned("100")), (2, 1, 1));
 }

@@ -179,6 +179,8 @@ pub struct Communicators {
     cache: Box<[AtomicU64]>,
     arena: Box<[OnceLock<Box<[Known]>>]>,
     books: Mutex<Books>,
+    /// Blocking collectives so far of groups that are told apart by their members.
+    turns: Box<[AtomicU32]>,
 }
 
 impl Default for Communicators {
@@ -187,11 +189,19 @@ impl Default for Communicators {
             cache: (0..CACHE).map(|_| AtomicU64::new(0)).collect(),
             arena: (0..PIECES).map(|_| OnceLock::new()).collect(),
             books: Mutex::default(),
+            turns: (0..GROUPS).map(|_| AtomicU32::new(0)).collect(),
         }
     }
 }
 
 impl Communicators {
+    /// The number of blocking collectives before this one on all communicators of the same group; none where its members are
+    /// not known, or the call is between groups.
+    pub fn turn(&self, known: &Known) -> Option<u32> {
+        let turns = self.turns.get(usize::from(known.group())).filter(|_| !known.is_between_groups())?;
+        Some(turns.fetch_add(1, Relaxed))
+    }
+
     /// A communicator that was looked for before.
     pub fn find(&self, handle: u64) -> Option<&Known> {
         let words = places(handle).map(|place| self.cache[place].load(Relaxed));

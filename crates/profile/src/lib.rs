@@ -12,6 +12,7 @@
 //! | module | job |
 //! |---|---|
 //! | [`table`] | counters of calls, found without locks |
+//! | [`kept`] | the times of single calls, the same ones on all ranks |
 //! | [`communicators`] | what is known of the communicators of this rank |
 //! | [`recorder`] | a call to its counters; counters to the record of this rank |
 //! | [`leave`] | the record as a file, from time to time and in the end |
@@ -19,6 +20,7 @@
 
 pub mod communicators;
 mod ffi;
+pub mod kept;
 pub mod leave;
 pub mod recorder;
 pub mod table;

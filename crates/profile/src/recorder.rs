@@ -5,9 +5,10 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use collrules_record::profile::rank::{Activity, FORMAT, Group, RankCalls, RankRecord};
+use collrules_record::profile::rank::{Activity, FORMAT, Group, KeptCall, RankCalls, RankRecord};
 
 use crate::communicators::{Communicators, Known};
+use crate::kept::Kept;
 use crate::table::{self, ANY_GROUP, Call, Counted, Table};
 
 /// What is known of the process.
@@ -60,6 +61,7 @@ pub struct Recorder {
     /// Its communicators.
     pub communicators: Communicators,
     table: Table,
+    kept: Kept,
     messages: Counter,
     waiting: Counter,
     begin: Instant,
@@ -94,6 +96,7 @@ impl Recorder {
             process,
             communicators: Communicators::default(),
             table: Table::default(),
+            kept: Kept::default(),
             messages: Counter::default(),
             waiting: Counter::default(),
             begin: Instant::now(),
@@ -121,6 +124,10 @@ impl Recorder {
             && seen.is_blocking()
         {
             known.pass(seen.key.operation, seen.passed);
+            if let Some(turn) = self.communicators.turn(known) {
+                let (group, operation) = (usize::from(known.group()), seen.key.operation);
+                self.kept.add(KeptCall { group, turn, operation, bytes: seen.bytes, time: time.as_nanos() as u64 });
+            }
         }
         self.table.add(&Call { key: seen.key, bytes: seen.bytes, root: seen.root, time, waited });
         code
@@ -179,6 +186,7 @@ impl Recorder {
             imbalance,
             groups,
             calls: calls.into_iter().map(rank_calls).collect(),
+            kept: self.kept.calls(),
             messages: self.messages.activity(),
             waiting: self.waiting.activity(),
         }

@@ -1,7 +1,7 @@
 //! What a program could gain from a run: its time in each cell, and the gain that was measured there.
 
 use collrules_record::estimate::Estimate;
-use collrules_record::findings::{CellFinding, Findings};
+use collrules_record::findings::{CellFinding, Findings, PointFinding};
 use collrules_record::profile::Profile;
 use collrules_record::profile::prospect::{Prospect, Prospects, Shares, own_and_late};
 use collrules_record::profile::weight::Weight;
@@ -75,6 +75,9 @@ fn gain(findings: &Findings, nodes: &Nodes, cell: Cell) -> Result<Option<Estimat
     };
     let lookup = cell.lookup_bytes(findings.release);
     let choice = findings.table.lookup(cell.collective, u64::from(cell.ranks.0), lookup);
+    if choice.is_builtin() && [below, above].into_iter().any(|found| is_open(findings, found)) {
+        return Err("timed too seldom to tell whether a rule would help".to_owned());
+    }
     let (low, high) = (at(below, choice), at(above, choice));
     if below.cell == above.cell {
         return Ok(low);
@@ -82,6 +85,16 @@ fn gain(findings: &Findings, nodes: &Nodes, cell: Cell) -> Result<Option<Estimat
     let logs = [below.cell.bytes, above.cell.bytes, cell.bytes].map(|bytes| (bytes.0.max(1) as f64).ln());
     let weight = if logs[1] > logs[0] { (logs[2] - logs[0]) / (logs[1] - logs[0]) } else { 0.0 };
     Ok(between(low, high, weight))
+}
+
+/// Whether a cell kept the builtin since something that seemed better was timed too seldom for a test.
+fn is_open(findings: &Findings, found: &CellFinding) -> bool {
+    let seems_better = |point: &PointFinding| {
+        matches!(point.candidate, Candidate::Tuned(_))
+            && point.gain.is_some_and(|gain| gain.low.is_none() && gain.point >= 1.0 + findings.criteria.min_gain)
+            && point.q_value.is_none()
+    };
+    found.served_candidate() == Candidate::Builtin && found.points.iter().any(seems_better)
 }
 
 /// The gain of a choice in a measured cell; none where it is the builtin's own.

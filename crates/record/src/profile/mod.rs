@@ -176,9 +176,23 @@ pub struct Calls {
     pub time: Spread,
     /// The longest call.
     pub longest: Seconds,
+    /// Calls of which all ranks kept the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each: Option<Each>,
     /// What calls with a barrier before them showed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
+}
+
+/// Calls of which all ranks of the communicator kept the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Each {
+    /// How many.
+    pub calls: u64,
+    /// The sum over them of the time on the rank that was slowest in each.
+    pub slowest: Seconds,
+    /// The sum over them of the mean over the ranks.
+    pub mean: Seconds,
 }
 
 /// Calls with a barrier before them, on all ranks.
@@ -228,8 +242,16 @@ impl Calls {
             same_root: None,
             time: Spread::default(),
             longest: Seconds(0.0),
+            each: None,
             sampled: None,
         }
+    }
+
+    /// The time in all calls on the rank that was slowest in each, as far as times were kept; else that of the rank with the
+    /// largest sum.
+    pub fn slowest(&self) -> Seconds {
+        let kept = self.each.filter(|each| each.mean.0 > 0.0);
+        kept.map_or(self.time.slowest, |each| Seconds(self.time.mean().0 * each.slowest.0 / each.mean.0))
     }
 
     /// The mean of the message bytes.

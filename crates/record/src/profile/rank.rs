@@ -49,10 +49,53 @@ pub struct RankRecord {
     pub groups: Vec<Group>,
     /// Calls, by group, operation, mode, size and what the calls had in common.
     pub calls: Vec<RankCalls>,
+    /// The times of some calls, the same ones on all ranks.
+    #[serde(default)]
+    pub kept: Kept,
     /// Messages from rank to rank.
     pub messages: Activity,
     /// Waiting for requests, and looking after them.
     pub waiting: Activity,
+}
+
+/// Blocking calls of which the time was kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Every n-th call of a group, from its first one on, as far as there was room.
+    pub every: u32,
+    /// The calls.
+    pub calls: Vec<KeptCall>,
+}
+
+/// A call of which the time was kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "KeptWords", from = "KeptWords")]
+pub struct KeptCall {
+    /// The place of the group.
+    pub group: usize,
+    /// The blocking calls of the group before it.
+    pub turn: u32,
+    /// The operation.
+    pub operation: Operation,
+    /// The message bytes.
+    pub bytes: u64,
+    /// Nanoseconds in it.
+    pub time: u64,
+}
+
+/// The same without names, since there are a thousand of them.
+type KeptWords = (usize, u32, Operation, u64, u64);
+
+impl From<KeptCall> for KeptWords {
+    fn from(call: KeptCall) -> Self {
+        (call.group, call.turn, call.operation, call.bytes, call.time)
+    }
+}
+
+impl From<KeptWords> for KeptCall {
+    fn from((group, turn, operation, bytes, time): KeptWords) -> Self {
+        Self { group, turn, operation, bytes, time }
+    }
 }
 
 /// Processes in an order, of which communicators were made.

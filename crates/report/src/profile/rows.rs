@@ -118,7 +118,7 @@ pub(super) fn row(profile: &Profile, prospects: &Prospects, place: usize) -> Vec
         bytes(calls),
         count(calls, communicator),
         profile.wall_of(calls.time.total).to_string(),
-        calls.time.slowest.to_string(),
+        calls.slowest().to_string(),
         prospect(calls, of_entry),
     ]
 }

@@ -10,6 +10,8 @@ use collrules_rules::{Choice, Collective, Operation, Release};
 use collrules_tuner::prospects::{prospects, saved_of};
 use collrules_tuner::{Observations, analyze};
 
+use crate::campaign::{Campaign, plain};
+
 const SHORT: u64 = 1 << 10;
 const LONG: u64 = 1 << 20;
 
@@ -150,6 +152,21 @@ fn expected_seconds_are_time_less_time_over_gain_to_the_last_digit() {
     // The same by weights.
     let (saved, of) = saved_of(&weights(&[(profile, 1.0)]), &findings).unwrap();
     assert!((saved.point - 4.4).abs() < 1e-12 && of == Seconds(10.0));
+}
+
+/// One visit of calls that take seconds: the rules change nothing, and that is no sign that the builtin is good.
+#[test]
+fn what_was_timed_too_seldom_is_not_known_rather_than_nothing() {
+    let found = |visits: u32| {
+        let mut campaign = Campaign::new(1, 0.0);
+        (campaign.visits, campaign.rounds_per_visit) = (visits, 1);
+        campaign.time(cell(SHORT), &[(Candidate::Builtin, 10.0), (plain(2), 5.0)]);
+        prospects(&profile(vec![calls(SHORT, 8.0)]), Some(&campaign.analyze())).entries.remove(0)
+    };
+    let seldom = found(1);
+    assert_eq!(seldom.saved, None);
+    assert!(seldom.unknown.as_ref().is_some_and(|why| why.contains("too seldom")), "{seldom:?}");
+    assert!(found(12).saved.is_some_and(|saved| (saved.point - 4.0).abs() < 1e-9));
 }
 
 #[test]

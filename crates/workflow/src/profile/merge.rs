@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::profile::rank::{self, RankCalls, RankRecord};
 use collrules_record::profile::sizes::step;
-use collrules_record::profile::{Activity, Calls, Communicator, FORMAT, Group, Mode, Profile, Sampled, Spread};
+use collrules_record::profile::{Activity, Calls, Communicator, Each, FORMAT, Group, Mode, Profile, Sampled, Spread};
 use collrules_record::{Bytes, Layout, Nodes, Ranks, Seconds};
 use collrules_rules::Operation;
 
@@ -168,7 +168,56 @@ fn calls(records: &BTreeMap<u32, &RankRecord>, places: &BTreeMap<Identity, usize
             }
         }
     }
+    for (identity, call) in kept_by_all(records) {
+        let entry = places.get(&identity).and_then(|place| all.get_mut(&key(*place, &call)));
+        if let Some(entry) = entry {
+            let each = entry.each.get_or_insert_with(Each::default);
+            each.calls += 1;
+            each.slowest.0 += seconds(call.slowest).0;
+            each.mean.0 += seconds(call.sum).0 / f64::from(call.ranks);
+        }
+    }
     all.into_values().collect()
+}
+
+/// A call of which ranks kept the time.
+struct Together {
+    operation: Operation,
+    bytes: u64,
+    ranks: u32,
+    slowest: u64,
+    sum: u64,
+}
+
+/// The entry of a call: sizes share none, since only those that have one to themselves are looked at.
+fn key(place: usize, call: &Together) -> Key {
+    (place, call.operation, Mode::Blocking, false, call.bytes)
+}
+
+/// The calls that all ranks of a group kept, and of which they passed the same.
+fn kept_by_all(records: &BTreeMap<u32, &RankRecord>) -> impl Iterator<Item = (Identity, Together)> {
+    let mut all: BTreeMap<(Identity, u32), Option<Together>> = BTreeMap::new();
+    for record in records.values() {
+        for call in &record.kept.calls {
+            let Some(group) = record.groups.get(call.group).filter(|group| group.members != 0) else { continue };
+            let (operation, bytes) = (call.operation, call.bytes);
+            let none = || Some(Together { operation, bytes, ranks: 0, slowest: 0, sum: 0 });
+            let together = all.entry((identity(group), call.turn)).or_insert_with(none);
+            match together {
+                Some(known) if (known.operation, known.bytes) == (operation, bytes) => {
+                    known.ranks += 1;
+                    known.slowest = known.slowest.max(call.time);
+                    known.sum += call.time;
+                }
+                // Threads called in another order, or ranks have parts of different sizes.
+                other => *other = None,
+            }
+        }
+    }
+    all.into_iter().filter_map(|((identity, _), together)| {
+        let together = together.filter(|together| together.ranks == identity.1)?;
+        Some((identity, together))
+    })
 }
 
 fn add(entry: &mut Calls, one: &RankCalls) {
