@@ -19,6 +19,7 @@ use collrules_rules::emit::{self, Notes, Target, TargetFormat};
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Behaviour, Bytes, Choice, Collective, Ranks, Release, RuleTable, metric, registry};
+use collrules_runner::RunnerError;
 use collrules_runner::mpi::{Launcher, Wishes};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -61,7 +62,10 @@ fn main() {
         patience: Duration::from_secs(60),
         ..Wishes::default()
     };
-    let found = Launcher::find(&wishes).and_then(|launcher| Ok(Release::of(launcher.version())?));
+    let found = Launcher::find(&wishes).and_then(|launcher| {
+        let mpirun = launcher.mpirun().ok_or_else(|| RunnerError::NoLauncher("mpirun".to_owned()))?;
+        Ok(Release::of(mpirun.1)?)
+    });
     let release = match found {
         Ok(release) => release,
         Err(error) => return println!("skipped: {error}"),

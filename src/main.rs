@@ -63,6 +63,9 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Drift(drift) => cmd::drift::run(&drift),
         Command::Install(install) => cmd::install::run(&install).map(done),
         Command::Installed(installed) => cmd::installed::run(&installed),
+        Command::Submit(submit) => cmd::submit::run(&submit).map(done),
+        Command::Status(status) => cmd::status::run(&status).map(done),
+        Command::Watch(watch) => cmd::status::watch(&watch).map(done),
         Command::Completions(completions) => cmd::completions::run(&completions).map(done),
         Command::Man(man) => cmd::man::run(&man).map(done),
     }

@@ -14,6 +14,7 @@ mod profile;
 mod report;
 mod session;
 mod study;
+mod submit;
 mod tree;
 mod validate;
 mod verify;
@@ -49,6 +50,7 @@ pub(crate) use profile::{Profile, ProfileCommand, Show, Try};
 pub(crate) use report::{Report, ReportFormat};
 pub(crate) use session::Session;
 pub(crate) use study::StudyArgs;
+pub(crate) use submit::{StatusArgs, Submit, Watch};
 pub(crate) use tree::{Tree, TreeFormat};
 pub(crate) use validate::Validate;
 pub(crate) use verify::Verify;
@@ -110,6 +112,12 @@ pub(crate) enum Command {
     Diff(Diff),
     /// Check that no collective is slower than other calls that do the same, and say where and how badly
     Guidelines(Guidelines),
+    /// Write the script of a batch job that tunes, and submit it; from a login node, without MPI
+    Submit(Submit),
+    /// Say how far a run is, and what the batch system says of its job
+    Status(StatusArgs),
+    /// The same, whenever it changes
+    Watch(Watch),
     /// Show calls that now and then take many times as long, as gathers over TCP do, and what cures them
     Irregular(IrregularArgs),
     /// Fit a communication model to timings of messages, name slow nodes, and predict what collectives take

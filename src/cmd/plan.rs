@@ -1,6 +1,7 @@
 //! `collrules plan`: what would be measured, and how long it will take.
 
 use collrules_record::units::Seconds;
+use collrules_workflow::allotted::within;
 use collrules_workflow::plan::{Shares, lay_out, plan};
 use collrules_workflow::start::start;
 
@@ -18,8 +19,12 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     args.consistent()?;
     let mut tuning = super::measure::tuning(args)?;
     let mut started = start(&tuning.system, &interrupt::flag())?;
-    if let Some(said) = lay_out(&mut tuning, &mut started).filter(|_| !args.session.json) {
-        say(&said);
+    let (budget, remark) = within(tuning.budget, started.allocation.as_ref())?;
+    tuning.budget = budget;
+    let remarks = std::mem::take(&mut started.remarks).into_iter().chain(remark);
+    let laid_out = lay_out(&mut tuning, &mut started);
+    if !args.session.json {
+        remarks.chain(laid_out).for_each(|remark| say(&remark));
     }
     let tuning = &tuning;
     let plan = plan(tuning, &started.survey, started.startup)?;

@@ -95,6 +95,8 @@ fn compare(mpi: &OpenMpi, seeds: std::ops::Range<u64>) {
 
 fn backend(mpi: &OpenMpi) -> MpiBackend {
     let wishes = Wishes {
+        template: None,
+        environment: Default::default(),
         mpirun: Some(mpi.mpirun.clone()),
         worker: Some(env!("CARGO_BIN_EXE_collrules-worker").into()),
         arguments: no_networks(),

@@ -62,3 +62,4 @@ mod traffic;
 mod tuned;
 #[cfg(feature = "mpi")]
 mod virtual_cluster;
+mod virtual_slurm;

@@ -2,6 +2,7 @@
 //!
 //! | module | job |
 //! |---|---|
+//! | [`allocation`] | what a batch system gave to a job |
 //! | [`units`] | seconds, beside the bytes and ranks of the rules crate |
 //! | [`candidate`] | one way to carry out a call that can be timed |
 //! | [`candidate_name`] | what people and files call a candidate |
@@ -34,10 +35,13 @@
 //! | [`line`] | lines through times, and where one line gives way to another |
 //! | [`findings`] | what the analysis concluded, as plain data |
 //! | [`guidelines`] | what a check of performance guidelines found |
+//! | [`status`] | how far the jobs and runs of a directory are |
+//! | [`submission`] | jobs of a batch system that were handed in for a run |
 //! | [`tree`] | the rules as a tree with its evidence |
 //! | [`tried`] | what runs of a program without and with a tuning showed |
 //! | [`validation`] | what launches without and with the rules file showed |
 
+pub mod allocation;
 pub mod benchmark;
 pub mod candidate;
 pub mod candidate_name;
@@ -69,7 +73,9 @@ pub mod profile;
 pub mod proof;
 pub mod rundir;
 pub mod sample;
+pub mod status;
 pub mod study;
+pub mod submission;
 pub mod survey;
 pub mod tree;
 pub mod tried;

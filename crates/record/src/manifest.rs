@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::allocation::Allocation;
 pub use crate::format::FormatVersion;
 use crate::options::Request;
 use crate::plan::Plan;
@@ -39,6 +40,9 @@ pub struct Manifest {
     pub environment: BTreeMap<String, String>,
     /// Kernel and processor of the host that ran collrules, as far as the system tells.
     pub host: BTreeMap<String, String>,
+    /// The jobs of a batch system in which it was measured, session by session; empty outside of any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allocations: Vec<Allocation>,
     /// MCA settings that the run needed and that the rules file needs as well, such as a component switched off.
     pub pins: BTreeMap<String, String>,
     /// What was found before measuring.

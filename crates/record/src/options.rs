@@ -9,6 +9,7 @@ use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
 
+use crate::allocation::BatchSystem;
 use crate::candidate_name::CandidateName;
 use crate::clock::SyncMethod;
 use crate::findings::Criteria;
@@ -29,6 +30,8 @@ pub type List<T> = Vec<T>;
 /// A time, or none where it may take what it needs; clap takes an `Option` for an argument that may be missing.
 pub type Budget = Option<Seconds>;
 
+pub use crate::values::REST;
+
 /// The request behind a run directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -46,8 +49,9 @@ pub struct Tuning {
     #[command(flatten)]
     pub grid: Grid,
     /// Time for the whole command, starting jobs and proving the rules included; with `none`, each launch goes on until
-    /// every cell is precise or has as many rounds as allowed
-    #[arg(long, value_name = "TIME|none", default_value = "120s", value_parser = budget)]
+    /// every cell is precise or has as many rounds as allowed, and `rest` is what is left of the batch system's job. It
+    /// ends before that job in any case
+    #[arg(long, value_name = "TIME|none|rest", default_value = "120s", value_parser = budget)]
     pub budget: Budget,
     /// How many times to start the job. What is chosen has to gain in every launch
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
@@ -86,7 +90,7 @@ pub struct Grid {
     #[arg(long = "ops", value_name = "LIST", default_value = "bcast,scatter,barrier", value_parser = collectives)]
     pub collectives: List<Collective>,
     /// Communicator sizes, separated by commas; FIRST:LAST for the powers of two between and both ends [default: powers
-    /// of two up to the slots at hand, and the slots]
+    /// of two up to the slots at hand, 1, 2, 4 full nodes and so on, and the slots]
     #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
     pub ranks: List<Ranks>,
     /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
@@ -228,6 +232,12 @@ pub struct Launching {
     /// The mpirun of the Open MPI to tune [default: the first in PATH]
     #[arg(long, value_name = "FILE")]
     pub mpirun: Option<PathBuf>,
+    /// What starts MPI jobs: mpirun, srun, or a command line with {np}, {mca} and {program} where these belong, such as
+    /// 'srun --mpi=pmix -n {np}' [default: in a job of Slurm without mpirun, or whose srun is set up for MPI, srun; else
+    /// mpirun]
+    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launcher: Option<String>,
     /// More options for mpirun, in one argument, such as '--hostfile hosts --map-by node'
     #[arg(long = "mpirun-args", value_name = "ARGS", default_value = "", allow_hyphen_values = true)]
     pub arguments: String,
@@ -586,6 +596,59 @@ pub struct Irregularity {
     /// Where jobs run.
     #[command(flatten)]
     pub system: System,
+}
+
+/// What `submit` shall ask a batch system for.
+#[derive(Clone, Debug, Args)]
+pub struct Submitting {
+    /// Number of nodes; with several, separated by commas, a job for each, with a run of its own
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    pub nodes: Vec<u32>,
+    /// Ranks per node
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub ppn: u32,
+    /// Time limit of each job. Without --budget, the command uses what it leaves
+    #[arg(long, value_name = "TIME", value_parser = positive)]
+    pub time: Seconds,
+    /// The partition, or the queue
+    #[arg(long, value_name = "NAME")]
+    pub partition: Option<String>,
+    /// Who pays
+    #[arg(long, value_name = "NAME")]
+    pub account: Option<String>,
+    /// The quality of service
+    #[arg(long, value_name = "NAME")]
+    pub qos: Option<String>,
+    /// What nodes must have, as the batch system writes it
+    #[arg(long, value_name = "WHAT")]
+    pub constraint: Option<String>,
+    /// Share the nodes with nobody
+    #[arg(long)]
+    pub exclusive: bool,
+    /// The parallel environment (Grid Engine)
+    #[arg(long, value_name = "NAME")]
+    pub parallel_environment: Option<String>,
+    /// Module to load before; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub module: Vec<String>,
+    /// So many jobs of each kind as an array: each has a run of its own, and another seed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub array: Option<u32>,
+    /// Another directive for the script, without #SBATCH or the like; may be repeated
+    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
+    pub directive: Vec<String>,
+    /// The batch system [default: the one whose commands are in PATH]
+    #[arg(long, value_name = "NAME")]
+    pub system: Option<BatchSystem>,
+    /// Directory for the script, the log and the run; a run in it is resumed [default: collrules-run-DATE-TIME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print the script, and neither write nor submit anything
+    #[arg(long)]
+    pub print: bool,
+    /// The command for the job: tune or measure, with its options, without --out and --resume
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
 }
 
 /// Pairs of launches of a validation where nobody says otherwise.

@@ -19,9 +19,16 @@ pub fn positive(text: &str) -> Result<Seconds, String> {
     if seconds.0 > 0.0 { Ok(seconds) } else { Err(format!("`{text}` is too short: write a time above 0")) }
 }
 
+/// A budget of all that is left of a job of a batch system. It never gets into a file.
+pub const REST: Seconds = Seconds(f64::INFINITY);
+
 /// A time for a campaign; none where it may take what it needs.
 pub fn budget(text: &str) -> Result<Option<Seconds>, String> {
-    if text == "none" { Ok(None) } else { positive(text).map(Some) }
+    match text {
+        "none" => Ok(None),
+        "rest" => Ok(Some(REST)),
+        time => positive(time).map(Some),
+    }
 }
 
 /// Collectives by id, each once.

@@ -40,6 +40,7 @@ pub mod plain;
 mod plot;
 pub mod profile;
 mod reasons;
+pub mod status;
 pub mod study;
 pub mod summary;
 pub mod tables;

@@ -18,6 +18,9 @@ pub enum RunnerError {
          or name it with --mpirun"
     )]
     NoLauncher(String),
+    /// No launcher of the words that were given for one.
+    #[error("`{0}` cannot start jobs: there is no such program; name another with --launcher")]
+    NoOtherLauncher(String),
     /// No worker program.
     #[error(
         "no `collrules-worker` found beside this program or in PATH: build it (cargo install --path . with the \

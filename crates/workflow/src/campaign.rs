@@ -2,19 +2,20 @@
 //! refinement, validation and studies differ in the plans alone.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use collrules_record::manifest::{self, Manifest};
 use collrules_record::options::{Request, Tuning};
 use collrules_record::plan::Skipped;
 use collrules_record::rundir::{self, RunDir, RunLog};
-use collrules_record::{Cell, Plan, Survey};
+use collrules_record::{Cell, Plan, Seconds, Survey};
 use collrules_runner::campaign::{self, Tally};
 use collrules_runner::{Backend, RunnerError, separate};
 
 use crate::error::WorkflowError;
 use crate::session::{Event, Session};
 use crate::start::{self, Pins, Started};
-use crate::{plan, publish, resume, served};
+use crate::{allotted, plan, publish, resume, served};
 
 /// Where a campaign begins.
 #[derive(Clone, Debug)]
@@ -45,11 +46,19 @@ pub struct Measured {
     pub tuning: Tuning,
     /// Whether it was begun before.
     pub(crate) resumed: bool,
+    /// When this session began.
+    began: Instant,
     /// The directory, held for this process.
     pub(crate) campaign: Campaign,
 }
 
 impl Measured {
+    /// What this session has left of the budget, and of the tenth by which it may be exceeded; nothing where there is none.
+    pub(crate) fn left(&self) -> Option<Seconds> {
+        let budget = self.tuning.budget?;
+        Some(Seconds((allotted::EXCESS * budget.0 - self.began.elapsed().as_secs_f64()).max(0.0)))
+    }
+
     /// The run directory.
     pub fn run(&self) -> &RunDir {
         &self.campaign.run
@@ -82,6 +91,7 @@ pub fn measure(begin: &Begin, session: &mut Session<'_>) -> Result<Measured, Wor
 
 /// Begins a run or resumes one; nothing is measured yet.
 pub(crate) fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measured, WorkflowError> {
+    let began = Instant::now();
     let (mut started, manifest, campaign, tuning, resumed) = match begin {
         Begin::New { tuning, out } => new(tuning, out, session)?,
         Begin::Resume { run, tuning } => resumed(run, tuning, session)?,
@@ -92,7 +102,7 @@ pub(crate) fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measur
     }
     started.backend.use_scratch(run.path());
     let unmeasured = log.past_samples() == 0;
-    let mut measured = Measured { started, manifest, tuning, resumed, campaign };
+    let mut measured = Measured { started, manifest, tuning, resumed, began, campaign };
     // With samples this was found out in an earlier session.
     if unmeasured {
         let Measured { started, manifest, tuning, campaign, .. } = &mut measured;
@@ -109,7 +119,10 @@ type Opened = (Started, Manifest, Campaign, Tuning, bool);
 fn new(tuning: &Tuning, out: &Path, session: &mut Session<'_>) -> Result<Opened, WorkflowError> {
     publish::refuse_unnameable(out)?;
     let mut started = session.start(&tuning.system)?;
-    let mut tuning = tuning.clone();
+    started.remarks.iter().for_each(|remark| session.say(remark));
+    let (budget, remark) = allotted::within(tuning.budget, started.allocation.as_ref())?;
+    remark.iter().for_each(|remark| session.say(remark));
+    let mut tuning = Tuning { budget, ..tuning.clone() };
     if let Some(said) = plan::lay_out(&mut tuning, &mut started) {
         session.say(&said);
     }
@@ -129,6 +142,7 @@ fn new(tuning: &Tuning, out: &Path, session: &mut Session<'_>) -> Result<Opened,
         &started.pins,
         session.command.clone(),
     );
+    let manifest = Manifest { allocations: started.allocation.iter().cloned().collect(), ..manifest };
     let campaign = Campaign::new(RunDir::create(out, &manifest)?)?;
     Ok((started, manifest, campaign, tuning, false))
 }
@@ -138,10 +152,15 @@ fn resumed(directory: &Path, tuning: &Tuning, session: &mut Session<'_>) -> Resu
     let run = RunDir::open(directory)?;
     resume::refuse_merged(&run, &run.manifest()?)?;
     let campaign = Campaign::new(run)?;
-    let manifest = campaign.run.manifest()?;
+    let mut manifest = campaign.run.manifest()?;
     resume::refuse_comparison(&campaign.run, &manifest)?;
     let started = session.start(&tuning.system)?;
-    resume::refuse_other_system(&campaign.run, &manifest, &started)?;
+    started.remarks.iter().for_each(|remark| session.say(remark));
+    resume::refuse_other_system(&campaign.run, &manifest, &started)?.iter().for_each(|remark| session.say(remark));
+    if let Some(allocation) = &started.allocation {
+        manifest.allocations.push(allocation.clone());
+        campaign.run.write_manifest(&manifest)?;
+    }
     Ok((started, manifest, campaign, tuning.clone(), true))
 }
 
@@ -193,6 +212,7 @@ pub(crate) fn manifest(
         command,
         launcher: backend.launcher(plan),
         environment: start::environment(),
+        allocations: Vec::new(),
         host: if system.is_simulated() { Default::default() } else { manifest::host() },
         pins: pins.clone(),
         survey: survey.clone(),

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`session`] | what every workflow gets beside its options, and the events that it tells |
 //! | [`start`] | a backend, and what it finds |
+//! | [`allotted`] | what a job of a batch system leaves for the work |
 //! | [`plan`] | options and survey to a plan, and the shares of the budget |
 //! | [`campaign`] | a run directory that is measured into: begun, resumed, plan after plan |
 //! | [`served`] | which component serves what is measured |
@@ -23,8 +24,11 @@
 //! | [`model`] | communication models: fitted, kept, asked |
 //! | [`profile`] | what a program calls |
 //! | [`tried`] | whether a tuning makes a program faster |
+//! | [`submit`] | jobs of a batch system that tune |
+//! | [`status`] | how far they are |
 //! | [`study`] | chosen algorithms compared on a grid |
 
+pub mod allotted;
 pub mod analyze;
 pub mod campaign;
 mod clock;
@@ -46,7 +50,9 @@ mod resume;
 pub mod served;
 pub mod session;
 pub mod start;
+pub mod status;
 pub mod study;
+pub mod submit;
 pub mod tried;
 pub mod tune;
 pub mod validate;

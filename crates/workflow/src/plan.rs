@@ -37,7 +37,7 @@ impl Shares {
     /// The shares of a budget; nothing where there is none.
     pub fn of(tuning: &Tuning, startup: Seconds) -> Self {
         let Some(Seconds(budget)) = tuning.budget else { return Self { refinement: 0.0, validation: 0.0 } };
-        let validation = if tuning.validate && first_comparison(tuning.budget, startup).is_some() {
+        let validation = if tuning.validate && first_comparison(validation_share(tuning.budget), startup).is_some() {
             budget * VALIDATION
         } else {
             0.0
@@ -52,9 +52,10 @@ pub(crate) fn validation_share(budget: Option<Seconds>) -> Option<Seconds> {
     budget.map(|budget| Seconds(budget.0 * VALIDATION))
 }
 
-/// How the first comparison of a tuning's validation is spent; nothing where its time does not pay for two pairs.
-pub(crate) fn first_comparison(budget: Option<Seconds>, startup: Seconds) -> Option<Spending> {
-    spending(validation_share(budget).map(of_first_comparison), startup, PAIRS)
+/// How the first comparison of a tuning's validation is spent, by the time for all of it; nothing where that does not pay
+/// for two pairs.
+pub(crate) fn first_comparison(share: Option<Seconds>, startup: Seconds) -> Option<Spending> {
+    spending(share.map(of_first_comparison), startup, PAIRS)
 }
 
 /// The part of a validation's time that its first comparison may take.

@@ -1,5 +1,7 @@
 //! After the grid: sizes between those of the grid where the choice changes.
 
+use std::time::Instant;
+
 use collrules_record::Plan;
 use collrules_record::findings::Findings;
 use collrules_record::options::Tuning;
@@ -9,16 +11,25 @@ use collrules_tuner::refine::{Gap, Refinement, refine};
 
 use crate::campaign::Measured;
 use crate::error::WorkflowError;
-use crate::plan::refinement_per_launch;
+use crate::plan::{Shares, refinement_per_launch};
 use crate::session::Session;
 use crate::{analyze, profile};
 
 /// Measures what narrows crossovers, and decides anew; until nothing is worth the time or the rounds are over.
 pub(crate) fn refined(measured: &mut Measured, session: &mut Session<'_>) -> Result<Findings, WorkflowError> {
+    let begun = Instant::now();
+    let left = measured.left();
     let Measured { started, manifest, tuning, campaign, .. } = measured;
+    let validation = Shares::of(tuning, started.startup).validation;
+    // What measuring left, without what validation will take.
+    let left = || left.map(|left| left.0 - validation - begun.elapsed().as_secs_f64());
     let wanted = Refinement { width: tuning.refinement.width, ranks: tuning.refinement.ranks, ..Refinement::default() };
     campaign.further(started.backend.as_mut(), session, |run, round, session| {
         if round > tuning.refinement.rounds {
+            return Ok(None);
+        }
+        if left().is_some_and(|left| left <= 0.0) {
+            session.say("refinement ends: measuring has taken its time");
             return Ok(None);
         }
         let findings = analyze::of_run(run, manifest, tuning.criteria, tuning.policy, session)?;
@@ -33,17 +44,20 @@ pub(crate) fn refined(measured: &mut Measured, session: &mut Session<'_>) -> Res
             proposals.len() - gaps,
         ));
         let cells = proposals.into_iter().map(|proposal| proposal.plan).collect();
-        Ok(Some(plan(&manifest.plan, cells, tuning, round)))
+        Ok(Some(plan(&manifest.plan, cells, tuning, round, left())))
     })?;
     analyze::of_run(&campaign.run, manifest, tuning.criteria, tuning.policy, session)
 }
 
 /// The cells of a round, in a job of as many ranks as that of the grid, so that ranks lie alike.
-pub(crate) fn plan(base: &Plan, cells: Vec<CellPlan>, tuning: &Tuning, round: u32) -> Plan {
+pub(crate) fn plan(base: &Plan, cells: Vec<CellPlan>, tuning: &Tuning, round: u32, left: Option<f64>) -> Plan {
     // No cell gets more time than those of the grid have got.
     let alike = |launch: Seconds| launch.0 * cells.len() as f64 / base.cells.len().max(1) as f64;
     let budget = base.schedule.budget.zip(refinement_per_launch(tuning));
     let budget = budget.map(|(launch, most)| Seconds(alike(launch).min(most.0)));
+    let starts = base.schedule.startup.0;
+    let rest = left.map(|left| Seconds((left / f64::from(base.launches.max(1)) - starts).max(0.0)));
+    let budget = budget.map(|budget| rest.filter(|rest| *rest < budget).unwrap_or(budget));
     let schedule = Schedule { budget, ..base.schedule };
     Plan { cells, patterns: Vec::new(), schedule, seed: base.seed.wrapping_add(u64::from(round) << 48), ..base.clone() }
 }

@@ -51,8 +51,13 @@ pub(crate) fn refuse_merged(run: &RunDir, manifest: &Manifest) -> Result<(), Wor
     )))
 }
 
-/// Samples of one run are compared with each other, so that they have to come from one system.
-pub(crate) fn refuse_other_system(run: &RunDir, manifest: &Manifest, started: &Started) -> Result<(), WorkflowError> {
+/// Samples of one run are compared with each other, so that they have to come from one system. A batch system may give
+/// other nodes of it to each job, as long as ranks lie on them alike; what to say about that is returned.
+pub(crate) fn refuse_other_system(
+    run: &RunDir,
+    manifest: &Manifest,
+    started: &Started,
+) -> Result<Option<String>, WorkflowError> {
     let mut differences = Vec::new();
     let mut compare = |what: &str, then: &dyn Display, now: &dyn Display| {
         let (then, now) = (then.to_string(), now.to_string());
@@ -65,7 +70,10 @@ pub(crate) fn refuse_other_system(run: &RunDir, manifest: &Manifest, started: &S
     compare("Open MPI", &then.version, &now.version);
     compare("library", &then.library, &now.library);
     compare("slots", &then.slots(), &now.slots());
-    compare("hosts of the ranks", &then.hosts.join(" "), &now.hosts.join(" "));
+    let moved = moved(manifest, started);
+    if moved.is_none() {
+        compare("hosts of the ranks", &then.hosts.join(" "), &now.hosts.join(" "));
+    }
     compare("settings that the rules need", &listed(&manifest.pins), &listed(&started.pins));
     compare("coll_tuned parameters set before", &listed(&then.preset), &listed(&now.preset));
     compare("options of mpirun", &middle(&manifest.launcher), &middle(&started.backend.launcher(&manifest.plan)));
@@ -81,9 +89,35 @@ pub(crate) fn refuse_other_system(run: &RunDir, manifest: &Manifest, started: &S
         differences.push("the library lists other algorithms".to_owned());
     }
     if differences.is_empty() {
-        return Ok(());
+        return Ok(moved);
     }
     Err(WorkflowError::OtherSystem { run: run.path().display().to_string(), differences })
+}
+
+/// What to say where this session has other nodes than the one before, from the same part of the same batch system.
+fn moved(manifest: &Manifest, started: &Started) -> Option<String> {
+    let (then, now) = (manifest.allocations.last()?, started.allocation.as_ref()?);
+    let hosts = (&manifest.survey.hosts, &started.survey.hosts);
+    let alike =
+        (then.system, &then.partition) == (now.system, &now.partition) && numbered(hosts.0) == numbered(hosts.1);
+    (alike && hosts.0 != hosts.1).then(|| {
+        format!(
+            "{} has other nodes than the run began on: how nodes differ is now a part of how launches differ",
+            now.to_string().split(':').next().unwrap_or_default(),
+        )
+    })
+}
+
+/// The hosts of the ranks, numbered in the order in which they come.
+fn numbered(hosts: &[String]) -> Vec<usize> {
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    hosts
+        .iter()
+        .map(|host| {
+            let next = known.len();
+            *known.entry(host).or_insert(next)
+        })
+        .collect()
 }
 
 fn listed(settings: &BTreeMap<String, String>) -> String {

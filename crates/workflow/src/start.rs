@@ -1,11 +1,13 @@
 //! Getting ready to launch jobs: the backend, what it finds, and the settings that it needs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use collrules_batch::{Found, Own};
+use collrules_record::allocation::Allocation;
 use collrules_record::options::{Jobs, Launching, System};
 use collrules_record::units::Seconds;
 use collrules_record::{Component, Survey};
@@ -30,6 +32,10 @@ pub struct Started<B = Box<dyn Backend>> {
     pub pins: Pins,
     /// What starting a job takes: none in a simulation.
     pub startup: Seconds,
+    /// The job of a batch system in which this runs.
+    pub allocation: Option<Allocation>,
+    /// What to know about where jobs run, in sentences.
+    pub remarks: Vec<String>,
 }
 
 /// Starts what the options name, and surveys it.
@@ -38,8 +44,8 @@ pub fn start(system: &System, stop: &Arc<AtomicBool>) -> Result<Started, RunnerE
         Jobs::Mpi(launching) => {
             let System { layout, oversubscribe, .. } = *system;
             let system = System { layout, oversubscribe, jobs: launching.clone() };
-            let Started { backend, survey, release, pins, startup } = mpi(&system, stop)?;
-            Ok(Started { backend: Box::new(backend), survey, release, pins, startup })
+            let Started { backend, survey, release, pins, startup, allocation, remarks } = mpi(&system, stop)?;
+            Ok(Started { backend: Box::new(backend), survey, release, pins, startup, allocation, remarks })
         }
         Jobs::Simulation(simulated) => {
             let mut simulation = Simulation::new(simulated.scenario, simulated.release, simulated.slots.0);
@@ -49,6 +55,8 @@ pub fn start(system: &System, stop: &Arc<AtomicBool>) -> Result<Started, RunnerE
                 release: simulated.release,
                 pins: Pins::new(),
                 startup: Seconds(0.0),
+                allocation: None,
+                remarks: Vec::new(),
             })
         }
     }
@@ -57,7 +65,9 @@ pub fn start(system: &System, stop: &Arc<AtomicBool>) -> Result<Started, RunnerE
 /// A backend that launches jobs, with the survey of its system.
 pub fn mpi(system: &System<Launching>, stop: &Arc<AtomicBool>) -> Result<Started<MpiBackend>, RunnerError> {
     let begin = Instant::now();
-    let launcher = launcher(system, stop)?;
+    let found = collrules_batch::found(&collrules_batch::System);
+    let launcher = launcher_in(found.as_ref(), system, stop)?;
+    let template = launcher.template();
     let mut pins = settings_in_force(&launcher);
     let mut backend = MpiBackend::new(launcher, system.layout);
     let survey = backend.survey()?;
@@ -68,7 +78,41 @@ pub fn mpi(system: &System<Launching>, stop: &Arc<AtomicBool>) -> Result<Started
         backend.pin(&off);
         pins.extend(off);
     }
-    Ok(Started { backend, survey, release, pins, startup: Seconds(begin.elapsed().as_secs_f64()) })
+    let remarks = found.as_ref().map(|found| remarks(found, &survey, template.as_deref(), system)).unwrap_or_default();
+    let allocation = found.map(|found| found.allocation);
+    let startup = Seconds(begin.elapsed().as_secs_f64());
+    Ok(Started { backend, survey, release, pins, startup, allocation, remarks })
+}
+
+/// What to know about the job of a batch system in which jobs run.
+fn remarks(found: &Found, survey: &Survey, template: Option<&str>, system: &System<Launching>) -> Vec<String> {
+    let by = match (template, &found.own) {
+        (None, _) => "mpirun starts the jobs".to_owned(),
+        (Some(template), Some(Own { preferred: Some(why), .. })) if system.jobs.launcher.is_none() => {
+            format!("`{template}` starts the jobs, since {why}; --launcher mpirun would do otherwise")
+        }
+        (Some(template), _) => format!("`{template}` starts the jobs"),
+    };
+    let mut remarks = vec![format!("{}; {by}", found.allocation)];
+    let Allocation { nodes, slots, .. } = found.allocation;
+    let hosts: BTreeSet<&String> = survey.hosts.iter().collect();
+    if (hosts.len() as u32) < nodes {
+        remarks.push(format!(
+            "jobs reach {} of these {nodes} nodes: this Open MPI may have been built without support for {}; --launcher \
+             or --mpirun-args '--hostfile FILE' names all",
+            hosts.len(),
+            found.allocation.system,
+        ));
+    } else if slots.0 > 0 && survey.slots() != slots {
+        remarks.push(format!("jobs have {} slots, of the {slots} that the batch system speaks of", survey.slots()));
+    }
+    if !found.others.is_empty() {
+        remarks.push(format!(
+            "other steps run in this job ({}): what they do to processors and network is in the times",
+            found.others.join(", "),
+        ));
+    }
+    remarks
 }
 
 /// A backend that launches jobs, without looking at its system.
@@ -76,17 +120,52 @@ pub fn launching(system: &System<Launching>, stop: &Arc<AtomicBool>) -> Result<M
     Ok(MpiBackend::new(launcher(system, stop)?, system.layout))
 }
 
-/// How the options start jobs.
+/// How the options start jobs, here.
 pub fn launcher(system: &System<Launching>, stop: &Arc<AtomicBool>) -> Result<Launcher, RunnerError> {
+    launcher_in(collrules_batch::found(&collrules_batch::System).as_ref(), system, stop)
+}
+
+/// The same in a job of a batch system.
+fn launcher_in(
+    found: Option<&Found>,
+    system: &System<Launching>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Launcher, RunnerError> {
     let launching = &system.jobs;
-    Launcher::find(&Wishes {
+    let own = found.and_then(|found| found.own.as_ref());
+    let mut wishes = Wishes {
         mpirun: launching.mpirun.clone(),
+        template: template(launching, own)?,
+        environment: found.map(|found| found.environment.clone()).unwrap_or_default(),
         worker: launching.worker.clone(),
         arguments: launching.arguments.clone(),
         oversubscribe: system.oversubscribe,
         patience: Duration::from_secs_f64(launching.hang_timeout.0.clamp(1.0, 1e9)),
         stop: Arc::clone(stop),
-    })
+    };
+    // What the user says about hosts is stronger.
+    wishes.environment.retain(|name, _| !name.contains("_MCA_") || env::var_os(name).is_none());
+    match (Launcher::find(&wishes), own) {
+        (Err(RunnerError::NoLauncher(_)), Some(own)) if launching.launcher.is_none() && launching.mpirun.is_none() => {
+            Launcher::find(&Wishes { template: Some(own.words.join(" ")), ..wishes })
+        }
+        (found, _) => found,
+    }
+}
+
+/// The command line that starts jobs in place of mpirun, if one does.
+fn template(launching: &Launching, own: Option<&Own>) -> Result<Option<String>, RunnerError> {
+    let about_mpirun = launching.mpirun.is_some() || !launching.arguments.is_empty();
+    let own = own.map(|own| (own.words.join(" "), own.preferred.is_some()));
+    match launching.launcher.as_deref() {
+        Some("mpirun") => Ok(None),
+        Some("srun") => match own {
+            Some((words, _)) => Ok(Some(words)),
+            None => Err(RunnerError::NoOtherLauncher("srun, in a job of a Slurm that knows pmix or pmi2".to_owned())),
+        },
+        Some(words) => Ok(Some(words.to_owned())),
+        None => Ok(own.filter(|(_, preferred)| *preferred && !about_mpirun).map(|(words, _)| words)),
+    }
 }
 
 /// Whether more ranks than slots are meant: said in the options, or to Open MPI itself.

@@ -31,13 +31,17 @@ pub(super) fn user() -> Finding {
 
 /// Where mpirun takes its hosts from.
 pub(super) fn allocation() -> Option<Finding> {
-    let managers = [("SLURM_JOB_ID", "Slurm"), ("PBS_JOBID", "PBS"), ("LSB_JOBID", "LSF"), ("JOB_ID", "Grid Engine")];
-    let job = managers.into_iter().find_map(|(name, manager)| Some((manager, env::var(name).ok()?)));
+    let job = collrules_batch::found(&collrules_batch::System);
     let hostfile = ["OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"]
         .into_iter()
         .find_map(|name| Some((name, env::var(name).ok()?)));
     Some(match (job, hostfile) {
-        (Some((manager, job)), _) => Finding::ok("allocation", format!("{manager} job {job}")),
+        (Some(job), _) if job.others.is_empty() => Finding::ok("allocation", job.allocation.to_string()),
+        (Some(job), _) => Finding::warning(
+            "allocation",
+            format!("{}, where other steps run: {}", job.allocation, job.others.join(", ")),
+        )
+        .remedy("measure when nothing else runs in the job"),
         (None, Some((name, file))) if !Path::new(&file).is_file() => {
             Finding::problem("allocation", format!("{name} names {file}, which does not exist"))
                 .remedy("name a file that exists, or unset the variable")
@@ -67,7 +71,7 @@ pub(super) fn load() -> Finding {
 }
 
 /// Parameter files and variables that set something of the coll framework, line by line.
-pub(super) fn settings(mpirun: &Path) -> Vec<Finding> {
+pub(super) fn settings(mpirun: Option<&Path>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in parameter_files(mpirun) {
         let Ok(text) = fs::read_to_string(&file) else { continue };
@@ -98,11 +102,11 @@ fn setting(name: &str, value: &str, place: &str) -> Finding {
 }
 
 /// Those of the user and of the installation; Debian keeps the latter's in /etc.
-fn parameter_files(mpirun: &Path) -> Vec<PathBuf> {
+fn parameter_files(mpirun: Option<&Path>) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> =
         env::home_dir().map(|home| home.join(".openmpi/mca-params.conf")).into_iter().collect();
     let names = ["openmpi-mca-params.conf", "openmpi-mca-params-override.conf"];
-    let prefix = mpirun.parent().and_then(Path::parent).map(|prefix| prefix.join("etc"));
+    let prefix = mpirun.and_then(Path::parent).and_then(Path::parent).map(|prefix| prefix.join("etc"));
     for directory in prefix.into_iter().chain([PathBuf::from("/etc/openmpi")]) {
         files.extend(names.map(|name| directory.join(name)));
     }

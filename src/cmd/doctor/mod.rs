@@ -45,9 +45,14 @@ fn examine(args: &Doctor) -> Vec<Finding> {
             return findings;
         }
     };
-    findings.push(Finding::ok("launcher", format!("Open MPI {}: {}", launcher.version(), launcher.mpirun().display())));
+    if let Some(template) = launcher.template() {
+        findings.push(Finding::ok("launcher", template));
+    }
+    if let Some((mpirun, version)) = launcher.mpirun() {
+        findings.push(Finding::ok("launcher", format!("Open MPI {version}: {}", mpirun.display())));
+    }
     findings.push(Finding::ok("worker", launcher.worker().display().to_string()));
-    findings.extend(local::settings(launcher.mpirun()));
+    findings.extend(local::settings(launcher.mpirun().map(|(mpirun, _)| mpirun)));
     let mut backend = MpiBackend::new(launcher, args.system.layout);
     let survey = match backend.survey() {
         Ok(survey) => survey,

@@ -9,6 +9,7 @@ mod json;
 mod lines;
 mod lock;
 mod log;
+mod progress;
 mod samples;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ pub use journal::Entry;
 pub use json::{read_findings, read_json_file};
 pub use lock::Held;
 pub use log::RunLog;
+pub use progress::Progress;
 pub use samples::{SampleWriter, SamplesText, check_head, samples_text};
 
 /// Where the numbers come from.

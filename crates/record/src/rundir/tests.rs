@@ -28,6 +28,7 @@ fn manifest() -> Manifest {
         launcher: Vec::new(),
         environment: BTreeMap::from([("OMPI_MCA_btl".to_owned(), "self,sm".to_owned())]),
         host: BTreeMap::new(),
+        allocations: Vec::new(),
         pins: BTreeMap::new(),
         survey: Survey {
             library: "Open MPI v5.0.11".to_owned(),

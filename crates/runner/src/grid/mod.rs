@@ -27,7 +27,7 @@ use collrules_rules::registry;
 use collrules_rules::{Behaviour, Choice, Collective, Release};
 
 use crate::error::RunnerError;
-pub use sizes::{DEFAULT_MEMORY, communicator_sizes, obstacle};
+pub use sizes::{DEFAULT_MEMORY, communicator_sizes, full_nodes, obstacle};
 
 /// The collectives that the worker can call: all that `coll/tuned` has algorithms for.
 pub const MEASURABLE: [Collective; 14] = Collective::ALL;
@@ -192,7 +192,12 @@ impl Planner<'_> {
             )));
         }
         let oversubscribe = self.oversubscribe && self.layout != Layout::OnePerNode;
-        let ranks = communicator_sizes(&self.grid.ranks, most, oversubscribe)?;
+        let mut ranks = communicator_sizes(&self.grid.ranks, most, oversubscribe)?;
+        if self.grid.ranks.is_empty() {
+            ranks.extend(full_nodes(self.layout, &self.survey.hosts));
+            ranks.sort_unstable();
+            ranks.dedup();
+        }
         let mut cells = Vec::new();
         let mut skipped = Vec::new();
         for collective in &self.grid.collectives {

@@ -1,8 +1,8 @@
 //! Message sizes and communicator sizes, and which of them can be measured.
 
-use collrules_record::Cell;
 use collrules_record::cell::type_size;
 use collrules_record::units::{Bytes, MAX_BYTES, Ranks};
+use collrules_record::{Cell, Layout};
 use collrules_rules::Collective;
 
 use crate::error::RunnerError;
@@ -31,6 +31,20 @@ pub fn communicator_sizes(wanted: &[Ranks], slots: Ranks, oversubscribe: bool) -
             Err(RunnerError::TooFewSlots { wanted: *largest, slots })
         }
         _ => Ok(ranks),
+    }
+}
+
+/// The communicators that fill one node, two nodes, four and so on, where all nodes have as many slots. Programs use these
+/// most, and powers of two miss them on nodes of 48 slots.
+pub fn full_nodes(layout: Layout, hosts: &[String]) -> Vec<Ranks> {
+    let most = layout.most(hosts);
+    let counts = layout.nodes(hosts, most).0;
+    match counts.first() {
+        Some(each) if layout == Layout::Block && counts.iter().all(|count| count == each) => {
+            let doubled = (0..u32::BITS).map_while(|bit| u32::try_from(u64::from(*each) << bit).ok().map(Ranks));
+            doubled.take_while(|ranks| *ranks <= most).filter(|ranks| ranks.0 >= 2).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -97,6 +111,19 @@ mod tests {
 
     fn cell(collective: Collective, ranks: u32, bytes: u64) -> Cell {
         Cell { collective, ranks: Ranks(ranks), bytes: Bytes(bytes) }
+    }
+
+    #[test]
+    fn full_nodes_are_among_the_sizes() {
+        let hosts = |each: &[usize]| {
+            let hosts = each.iter().enumerate().flat_map(|(number, each)| vec![format!("n{number}"); *each]);
+            hosts.collect::<Vec<String>>()
+        };
+        assert_eq!(full_nodes(Layout::Block, &hosts(&[48, 48, 48])), [Ranks(48), Ranks(96)]);
+        assert_eq!(full_nodes(Layout::Block, &hosts(&[6])), [Ranks(6)]);
+        assert_eq!(full_nodes(Layout::Block, &hosts(&[1, 1, 1])), [Ranks(2)]);
+        assert_eq!(full_nodes(Layout::Block, &hosts(&[4, 3])), [], "these nodes differ");
+        assert_eq!(full_nodes(Layout::OnePerNode, &hosts(&[2, 2])), []);
     }
 
     #[test]

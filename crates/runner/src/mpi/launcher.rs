@@ -1,4 +1,4 @@
-//! Finding mpirun and the worker, and putting the command together.
+//! Finding mpirun, or what starts jobs in its place, and the worker, and putting the command together.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -23,11 +23,20 @@ const WORKER: &str = "collrules-worker";
 /// while it started them waits forever, and for no signal that it can catch.
 const GUARD: [&str; 3] = ["setpriv", "--pdeathsig", "KILL"];
 
+/// Places in the template of a launcher.
+const NP: &str = "{np}";
+const MCA: &str = "{mca}";
+const PROGRAM: &str = "{program}";
+
 /// What the user said about launching.
 #[derive(Clone, Debug, Default)]
 pub struct Wishes {
     /// The mpirun to use; where none is given, the first in PATH.
     pub mpirun: Option<PathBuf>,
+    /// What starts jobs in place of mpirun: a command line, see [`Launcher`].
+    pub template: Option<String>,
+    /// Variables for whatever starts jobs.
+    pub environment: BTreeMap<String, String>,
     /// The worker to use; where none is given, the one beside this program, or the first in PATH.
     pub worker: Option<PathBuf>,
     /// More options of mpirun, as a shell would split them.
@@ -40,12 +49,18 @@ pub struct Wishes {
     pub stop: Arc<AtomicBool>,
 }
 
-/// How to start a job.
+/// How to start a job: by mpirun, or by the words of a template.
+///
+/// In a template, `{np}` stands for the number of ranks, `{mca}` for settings as mpirun takes them, and `{program}` for the
+/// program with its arguments. Without `{np}` it fills all slots, without `{mca}` settings travel by the environment, and
+/// without `{program}` the program comes last.
 #[derive(Clone, Debug)]
 pub struct Launcher {
-    mpirun: PathBuf,
+    /// The mpirun, and its version; beside a template, the Open MPI whose libraries the worker gets.
+    mpirun: Option<(PathBuf, Version)>,
+    template: Option<Vec<String>>,
+    environment: BTreeMap<String, String>,
     worker: PathBuf,
-    version: Version,
     arguments: Vec<String>,
     oversubscribe: bool,
     patience: Duration,
@@ -60,38 +75,49 @@ impl Launcher {
     /// Finds what a launch needs.
     pub fn find(wishes: &Wishes) -> Result<Self, RunnerError> {
         let name = wishes.mpirun.clone().unwrap_or_else(|| PathBuf::from("mpirun"));
-        let mpirun = in_path(&name).ok_or_else(|| RunnerError::NoLauncher(name.to_string_lossy().into_owned()))?;
-        let version = open_mpi_version(&mpirun)?;
+        let template = wishes.template.as_deref().map(shell_words::split).transpose()?;
+        let mpirun = match (in_path(&name), &template) {
+            (None, None) => return Err(RunnerError::NoLauncher(name.to_string_lossy().into_owned())),
+            (Some(mpirun), None) => Some((open_mpi_version(&mpirun)?, mpirun)),
+            // What is in PATH need not be Open MPI's where another starts the jobs.
+            (mpirun, Some(_)) => mpirun.and_then(|mpirun| Some((open_mpi_version(&mpirun).ok()?, mpirun))),
+        };
+        let mpirun = mpirun.map(|(version, mpirun)| (mpirun, version));
+        if let Some(words) = &template {
+            let program = words.iter().find(|word| !is_assignment(word)).map_or("", String::as_str);
+            in_path(Path::new(program)).ok_or_else(|| RunnerError::NoOtherLauncher(words.join(" ")))?;
+        }
         let worker = match &wishes.worker {
             Some(worker) => in_path(worker),
             None => beside_this_program().or_else(|| in_path(Path::new(WORKER))),
         };
         Ok(Self {
             worker: worker.ok_or(RunnerError::NoWorker)?,
-            version,
+            template,
+            environment: wishes.environment.clone(),
             arguments: shell_words::split(&wishes.arguments)?,
             oversubscribe: wishes.oversubscribe,
             patience: wishes.patience,
             stop: Arc::clone(&wishes.stop),
-            libraries: own_libraries(&mpirun),
+            libraries: mpirun.as_ref().and_then(|(mpirun, _)| own_libraries(mpirun)),
             has_guard: has_guard(),
             mpirun,
         })
     }
 
-    /// The mpirun that is used.
-    pub fn mpirun(&self) -> &Path {
-        &self.mpirun
+    /// The mpirun that is used, or that belongs to the Open MPI in use, with its version.
+    pub fn mpirun(&self) -> Option<(&Path, Version)> {
+        self.mpirun.as_ref().map(|(mpirun, version)| (mpirun.as_path(), *version))
+    }
+
+    /// What starts jobs in place of mpirun.
+    pub fn template(&self) -> Option<String> {
+        self.template.as_ref().map(|words| words.join(" "))
     }
 
     /// The worker that is started.
     pub fn worker(&self) -> &Path {
         &self.worker
-    }
-
-    /// The version of mpirun.
-    pub fn version(&self) -> Version {
-        self.version
     }
 
     /// The MCA parameters among the user's own options of mpirun, by name.
@@ -103,7 +129,10 @@ impl Launcher {
     /// What `ompi_info` beside mpirun says about the source of a parameter of `coll/tuned`, or of the coll framework. It
     /// sees the environment and the parameter files of this host, and no options of mpirun.
     pub fn source_of(&self, parameter: &str) -> Option<String> {
-        let program = self.mpirun.with_file_name("ompi_info");
+        let program = match &self.mpirun {
+            Some((mpirun, _)) => mpirun.with_file_name("ompi_info"),
+            None => PathBuf::from("ompi_info"),
+        };
         let component = if parameter.starts_with("coll_tuned_") { "tuned" } else { "base" };
         let mut command = Command::new(program);
         command.args(["--parsable", "--level", "9", "--param", "coll", component]);
@@ -117,7 +146,11 @@ impl Launcher {
 
     /// The command for a job; without a number of ranks, one that fills all slots.
     pub fn command(&self, ranks: Option<Ranks>, settings: &[(String, String)]) -> Vec<String> {
-        let mut command = vec![self.mpirun.to_string_lossy().into_owned()];
+        let (mpirun, template) = (&self.mpirun, &self.template);
+        let Some((mpirun, _)) = mpirun.as_ref().filter(|_| template.is_none()) else {
+            return filled_in(template.as_deref().unwrap_or_default(), ranks, settings, &self.worker);
+        };
+        let mut command = vec![mpirun.to_string_lossy().into_owned()];
         if let Some(ranks) = ranks {
             command.extend(["-np".to_owned(), ranks.to_string()]);
             if self.oversubscribe {
@@ -172,7 +205,7 @@ impl Launcher {
         if self.has_guard {
             process.args(&GUARD[1..]).arg(&command[0]);
         }
-        process.args(&command[1..]);
+        process.args(&command[1..]).envs(&self.environment);
         for (name, value) in changes {
             match value {
                 Some(value) => process.env(name, value),
@@ -199,6 +232,41 @@ pub(super) fn with_libraries(libraries: Option<&Path>, process: &mut Command) {
     if let Ok(joined) = env::join_paths(paths.filter(|path| !path.as_os_str().is_empty())) {
         process.env("LD_LIBRARY_PATH", joined);
     }
+}
+
+/// The command that a template comes to.
+fn filled_in(template: &[String], ranks: Option<Ranks>, settings: &[(String, String)], worker: &Path) -> Vec<String> {
+    let has = |mark: &str| template.iter().any(|word| word.contains(mark));
+    let mut command = Vec::new();
+    if !has(MCA) && !settings.is_empty() {
+        command.push("env".to_owned());
+        command.extend(settings.iter().map(|(name, value)| format!("OMPI_MCA_{name}={value}")));
+    }
+    let program = worker.to_string_lossy();
+    for word in template {
+        match (word.as_str(), ranks) {
+            (MCA, _) => {
+                let each = settings.iter().flat_map(|(name, value)| ["--mca", name.as_str(), value.as_str()]);
+                command.extend(each.map(str::to_owned));
+            }
+            // Whatever fills the slots by itself is told nothing, and neither is the option before.
+            (NP, None) => drop(command.pop()),
+            (word, None) if word.contains(NP) => {}
+            (word, ranks) => {
+                let ranks = ranks.map(|ranks| ranks.to_string()).unwrap_or_default();
+                command.push(word.replace(NP, &ranks).replace(PROGRAM, &program));
+            }
+        }
+    }
+    if !has(PROGRAM) {
+        command.push(program.into_owned());
+    }
+    command
+}
+
+/// Whether a word sets a variable, as before a command in a shell or behind `env`.
+fn is_assignment(word: &str) -> bool {
+    word == "env" || word.split_once('=').is_some_and(|(name, _)| !name.contains(['/', '-']))
 }
 
 fn has_guard() -> bool {
@@ -253,6 +321,21 @@ pub(super) fn own_libraries(mpirun: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn templates_are_filled_in() {
+        let settings = [("coll".to_owned(), "^han,adapt".to_owned())];
+        let made = |template: &str, ranks| {
+            let words = shell_words::split(template).expect("words");
+            filled_in(&words, ranks, &settings, Path::new("/w")).join(" ")
+        };
+        let four = Some(Ranks(4));
+        assert_eq!(made("srun --mpi=pmix", four), "env OMPI_MCA_coll=^han,adapt srun --mpi=pmix /w");
+        assert_eq!(made("run -n {np} {mca} {program} --end", four), "run -n 4 --mca coll ^han,adapt /w --end");
+        assert_eq!(made("run -n {np} {mca}", None), "run --mca coll ^han,adapt /w");
+        assert_eq!(made("run --ranks={np} 'sh -c {program}' {mca}", None), "run sh -c /w --mca coll ^han,adapt");
+        assert!(is_assignment("A=1") && !is_assignment("./a=b") && !is_assignment("--np=2"));
+    }
 
     #[test]
     fn a_library_is_found_by_what_the_prefix_holds() {

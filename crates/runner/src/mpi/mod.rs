@@ -254,8 +254,8 @@ impl Backend for MpiBackend {
             Ok("looking at the system".to_owned())
         })?;
         let survey = found.ok_or_else(|| RunnerError::WorkerFailed("it reported no survey".to_owned()))?;
-        let launcher = self.launcher.version();
-        if launcher != survey.version {
+        let mpirun = self.launcher.mpirun().map(|(_, version)| version);
+        if let Some(launcher) = mpirun.filter(|launcher| *launcher != survey.version) {
             return Err(RunnerError::MixedVersions {
                 launcher: launcher.to_string(),
                 library: survey.version.to_string(),

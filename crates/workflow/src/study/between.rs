@@ -39,7 +39,7 @@ pub(super) fn measured(
         session.say(&format!("refinement, round {round}: {} message sizes between the measured ones", cells.len()));
         planned.extend(cells.iter().map(|cell| (cell.cell, cell.clone())));
         scope.refine(&cells);
-        Ok(Some(refine::plan(&manifest.plan, cells, tuning, round)))
+        Ok(Some(refine::plan(&manifest.plan, cells, tuning, round, None)))
     })
 }
 

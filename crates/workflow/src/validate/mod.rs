@@ -25,6 +25,7 @@ use collrules_record::{Seconds, Validation};
 use collrules_rules::Release;
 use collrules_runner::validation::{FURTHER_LOOKS, Spending, spending};
 
+use crate::allotted;
 use crate::campaign::Measured;
 use crate::error::WorkflowError;
 use crate::plan::{first_comparison, of_first_comparison, timed, validation_share};
@@ -100,6 +101,10 @@ pub fn validate(
     session: &mut Session<'_>,
 ) -> Result<Validated, WorkflowError> {
     let mut started = session.start(&options.system)?;
+    started.remarks.iter().for_each(|remark| session.say(remark));
+    let (budget, remark) = allotted::within(options.budget, started.allocation.as_ref())?;
+    remark.iter().for_each(|remark| session.say(remark));
+    let options = &Validating { budget, ..options.clone() };
     let startup = started.startup;
     let mut subject = Subject::new(opened, options, &started, session)?;
     let elsewhere = |run: &RunDir| out.is_some_and(|out| !subject::same(out, run.path()));
@@ -149,20 +154,25 @@ pub(crate) fn after_tuning(
     published: Published,
     session: &mut Session<'_>,
 ) -> Result<Published, WorkflowError> {
+    let left = measured.left();
     let Measured { started, tuning, .. } = measured;
     if !tuning.validate || published.findings.changes_nothing() {
         return Ok(published);
     }
-    let Some(spending) = first_comparison(tuning.budget, started.startup) else {
+    // Where measuring took longer than it should, less is left.
+    let share = validation_share(tuning.budget).zip(left).map(|(share, left)| Seconds(share.0.min(left.0)));
+    let Some(spending) = first_comparison(share, started.startup) else {
         session.say(&format!(
-            "a quarter of the budget is too short for two pairs of launches, each of which takes {} to start: the \
+            "{} of the budget is too short for two pairs of launches, each of which takes {} to start: the \
              rules were not compared with the builtin in fresh launches; `collrules validate {}` does that",
+            share
+                .filter(|share| Some(*share) != validation_share(tuning.budget))
+                .map_or_else(|| "a quarter".to_owned(), |share| format!("what is left ({})", share.rounded()),),
             started.startup,
             published.run.path().display(),
         ));
         return Ok(published);
     };
-    let share = validation_share(tuning.budget);
     let deadline = share.and_then(|share| Instant::now().checked_add(Duration::try_from_secs_f64(share.0).ok()?));
     let home = published.run.clone();
     let mut subject = Subject::of_run(published, started);

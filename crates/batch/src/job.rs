@@ -1,0 +1,218 @@
+//! The script of a job, in the terms that all batch systems share.
+
+use std::path::PathBuf;
+
+use collrules_record::Seconds;
+use collrules_record::allocation::BatchSystem;
+
+use crate::here::Here;
+use crate::{lsf, pbs, sge, slurm};
+
+/// What a job asks for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Job {
+    /// Its name.
+    pub name: String,
+    /// How many nodes.
+    pub nodes: u32,
+    /// How many ranks on each.
+    pub ppn: u32,
+    /// How long it may take.
+    pub time: Seconds,
+    /// The partition, or the queue.
+    pub partition: Option<String>,
+    /// Who pays.
+    pub account: Option<String>,
+    /// The quality of service.
+    pub qos: Option<String>,
+    /// What nodes must have.
+    pub constraint: Option<String>,
+    /// Nobody else on the nodes.
+    pub exclusive: bool,
+    /// The parallel environment of Grid Engine.
+    pub environment: Option<String>,
+    /// So many jobs of this kind, numbered from 1 on.
+    pub array: Option<u32>,
+    /// More directives, as the batch system writes them.
+    pub directives: Vec<String>,
+    /// Modules to load.
+    pub modules: Vec<String>,
+    /// Where output goes, without what tells jobs apart.
+    pub log: PathBuf,
+}
+
+/// What a batch system cannot be asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported(pub String);
+
+/// How a batch system is dealt with.
+pub struct Dialect {
+    /// What directives begin with.
+    pub mark: &'static str,
+    /// The directives of a job.
+    pub directives: fn(&Job) -> Result<Vec<String>, Unsupported>,
+    /// The variable with the number of a job in an array.
+    pub task: &'static str,
+    /// The command that submits a script; it gets the script's name, or the script as its input.
+    pub submit: &'static [&'static str],
+    /// Whether it reads the script from standard input.
+    pub by_input: bool,
+    /// The job's number in what that command says.
+    pub job: fn(&str) -> Option<String>,
+    /// What the batch system says of a job, in a few words; nothing where it does not know it (any more).
+    pub state: fn(&dyn Here, &str) -> Option<String>,
+    /// The command that tells of a job, which is named behind it.
+    pub follow: &'static [&'static str],
+    /// The command that ends a job, which is named behind it.
+    pub cancel: &'static str,
+}
+
+/// How this batch system is dealt with.
+pub fn dialect(system: BatchSystem) -> Dialect {
+    match system {
+        BatchSystem::Slurm => slurm::dialect(),
+        BatchSystem::Pbs => pbs::dialect(),
+        BatchSystem::Lsf => lsf::dialect(),
+        BatchSystem::Sge => sge::dialect(),
+    }
+}
+
+/// The script of a job: its directives, then the modules, then these lines.
+pub fn script(system: BatchSystem, job: &Job, lines: &[String]) -> Result<String, Unsupported> {
+    let Dialect { mark, directives, .. } = dialect(system);
+    // As a login shell, which knows `module`.
+    let mut all = vec!["#!/bin/bash -l".to_owned()];
+    let directives = directives(job)?.into_iter().chain(job.directives.iter().cloned());
+    all.extend(directives.map(|directive| format!("{mark} {directive}")));
+    all.push(String::new());
+    all.extend(job.modules.iter().map(|module| format!("module load {}", quoted(module))));
+    all.extend(lines.iter().cloned());
+    Ok(all.join("\n") + "\n")
+}
+
+/// A word that a shell takes as it is.
+pub fn quoted(word: &str) -> String {
+    let plain = |sign: char| sign.is_ascii_alphanumeric() || "_-./:=,+@%^".contains(sign);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// `HOURS:MINUTES:SECONDS`.
+pub(crate) fn hours(time: Seconds) -> String {
+    let seconds = time.0.ceil() as u64;
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+/// Directives with a value, of those that have one.
+pub(crate) fn given<'a>(
+    pairs: impl IntoIterator<Item = (&'a str, &'a Option<String>)>,
+) -> impl Iterator<Item = String> {
+    pairs.into_iter().filter_map(|(option, value)| Some(format!("{option}{}", value.as_ref()?)))
+}
+
+/// Refuses what this batch system has no word for.
+pub(crate) fn refuse(system: BatchSystem, options: &[(&str, bool)]) -> Result<(), Unsupported> {
+    match options.iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(Unsupported(format!(
+            "{system} knows nothing like {option}; --directive adds a line of its own to the script"
+        ))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job() -> Job {
+        Job {
+            name: "collrules".to_owned(),
+            nodes: 8,
+            ppn: 32,
+            time: Seconds(1800.0),
+            partition: Some("main".to_owned()),
+            account: Some("phys".to_owned()),
+            exclusive: true,
+            array: Some(3),
+            directives: vec!["--mem=0".to_owned()],
+            modules: vec!["openmpi/5.0 x".to_owned()],
+            log: PathBuf::from("/home/u/run/job"),
+            environment: Some("mpi".to_owned()),
+            ..Job::default()
+        }
+    }
+
+    fn head(system: BatchSystem) -> String {
+        script(system, &job(), &["exec collrules".to_owned()]).expect("can be asked for")
+    }
+
+    #[test]
+    fn each_system_is_asked_in_its_own_words() {
+        let end = "\nmodule load 'openmpi/5.0 x'\nexec collrules\n";
+        assert_eq!(
+            head(BatchSystem::Slurm),
+            "#!/bin/bash -l\n#SBATCH --job-name=collrules\n#SBATCH --nodes=8\n#SBATCH --ntasks-per-node=32\n\
+             #SBATCH --time=00:30:00\n#SBATCH --partition=main\n#SBATCH --account=phys\n#SBATCH --exclusive\n\
+             #SBATCH --array=1-3\n#SBATCH --output=/home/u/run/job-%A_%a.log\n#SBATCH --open-mode=append\n\
+             #SBATCH --requeue\n#SBATCH --mem=0\n"
+                .to_owned()
+                + end,
+        );
+        assert_eq!(
+            head(BatchSystem::Pbs),
+            "#!/bin/bash -l\n#PBS -N collrules\n#PBS -l select=8:ncpus=32:mpiprocs=32\n#PBS -l walltime=00:30:00\n\
+             #PBS -q main\n#PBS -A phys\n#PBS -l place=scatter:excl\n#PBS -J 1-3\n#PBS -j oe\n\
+             #PBS -o /home/u/run/job-^array_index^.log\n#PBS -r y\n#PBS --mem=0\n"
+                .to_owned()
+                + end,
+        );
+        assert_eq!(
+            head(BatchSystem::Lsf),
+            "#!/bin/bash -l\n#BSUB -J collrules[1-3]\n#BSUB -n 256\n#BSUB -R \"span[ptile=32]\"\n#BSUB -W 30\n\
+             #BSUB -q main\n#BSUB -P phys\n#BSUB -x\n#BSUB -o /home/u/run/job-%J_%I.log\n#BSUB -r\n#BSUB --mem=0\n"
+                .to_owned()
+                + end,
+        );
+        assert_eq!(
+            head(BatchSystem::Sge),
+            "#!/bin/bash -l\n#$ -S /bin/bash\n#$ -N collrules\n#$ -pe mpi 256\n#$ -l h_rt=00:30:00\n#$ -q main\n#$ -P phys\n\
+             #$ -l exclusive=true\n#$ -t 1-3\n#$ -j y\n#$ -o /home/u/run/job-$JOB_ID_$TASK_ID.log\n#$ -r y\n#$ -cwd\n\
+             #$ --mem=0\n"
+                .to_owned()
+                + end,
+        );
+    }
+
+    #[test]
+    fn what_a_system_cannot_be_asked_for_is_refused() {
+        let with = Job { qos: Some("high".to_owned()), ..job() };
+        for system in [BatchSystem::Pbs, BatchSystem::Lsf, BatchSystem::Sge] {
+            let Unsupported(why) = script(system, &with, &[]).expect_err("no such thing");
+            assert!(why.contains("--qos") && why.contains("--directive"), "{why}");
+        }
+        let slurm = script(BatchSystem::Slurm, &with, &[]).expect("Slurm has it");
+        assert!(slurm.contains("\n#SBATCH --qos=high\n"));
+        let without = Job { environment: None, ..job() };
+        assert!(script(BatchSystem::Sge, &without, &[]).is_err(), "it has to be named");
+    }
+
+    #[test]
+    fn numbers_of_jobs_are_found_in_what_is_said() {
+        let number = |system, text| (dialect(system).job)(text);
+        assert_eq!(number(BatchSystem::Slurm, "17;main\n").as_deref(), Some("17"));
+        assert_eq!(number(BatchSystem::Pbs, "17.server\n").as_deref(), Some("17.server"));
+        assert_eq!(number(BatchSystem::Lsf, "Job <17> is submitted to queue <main>.\n").as_deref(), Some("17"));
+        assert_eq!(number(BatchSystem::Sge, "17.1-3:1\n").as_deref(), Some("17"));
+        assert_eq!(number(BatchSystem::Slurm, "\n"), None);
+    }
+
+    #[test]
+    fn words_with_signs_of_the_shell_are_quoted() {
+        assert_eq!(quoted("1:1M"), "1:1M");
+        assert_eq!(quoted("a b'c"), "'a b'\\''c'");
+        assert_eq!((quoted(""), quoted("$x")), ("''".to_owned(), "'$x'".to_owned()));
+    }
+}

@@ -1,0 +1,97 @@
+//! IBM Spectrum LSF.
+
+use collrules_record::allocation::{Allocation, BatchSystem};
+use collrules_record::{Ranks, Seconds};
+
+use crate::here::Here;
+use crate::job::{Dialect, Job, Unsupported, given, refuse};
+use crate::times::clock;
+use crate::{Found, hostfile};
+
+pub(crate) fn found(here: &dyn Here) -> Option<Found> {
+    let id = here.variable("LSB_JOBID")?;
+    let index = here.variable("LSB_JOBINDEX").filter(|index| index != "0");
+    let job = index.map_or(id.clone(), |index| format!("{id}[{index}]"));
+    // Pairs of a host and its slots.
+    let text = here.variable("LSB_MCPU_HOSTS").unwrap_or_default();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let slots: u32 = words.chunks(2).filter_map(|pair| pair.get(1)?.parse::<u32>().ok()).sum();
+    let allocation = Allocation {
+        system: BatchSystem::Lsf,
+        partition: here.variable("LSB_QUEUE"),
+        nodes: words.len().div_ceil(2) as u32,
+        slots: Ranks(slots),
+        left: left(here, &job),
+        job,
+    };
+    // A line for each slot; for an mpirun that was built without LSF, which would see this host alone.
+    let environment = here.variable("LSB_DJOB_HOSTFILE").map(|file| hostfile(&file)).unwrap_or_default();
+    Some(Found { allocation, environment, own: None, others: Vec::new() })
+}
+
+/// `HOURS:MINUTES` and a letter for what the limit rests on: `0:30 L`.
+fn left(here: &dyn Here, job: &str) -> Option<Seconds> {
+    let answer = here.answer(&["bjobs", "-noheader", "-o", "time_left", job])?;
+    let minutes = clock(answer.split_whitespace().next()?)?;
+    Some(Seconds(minutes.0 * 60.0))
+}
+
+pub(crate) fn dialect() -> Dialect {
+    Dialect {
+        mark: "#BSUB",
+        directives,
+        task: "LSB_JOBINDEX",
+        submit: &["bsub"],
+        by_input: true,
+        job: |said| Some(said.split_once("Job <")?.1.split_once('>')?.0.to_owned()),
+        state: |here, job| {
+            let answer = here.answer(&["bjobs", "-noheader", "-o", "stat", job])?;
+            let states: Vec<&str> =
+                answer.split_whitespace().filter(|state| !matches!(*state, "DONE" | "EXIT")).collect();
+            (!states.is_empty()).then(|| states.join("; "))
+        },
+        follow: &["bjobs"],
+        cancel: "bkill",
+    }
+}
+
+fn directives(job: &Job) -> Result<Vec<String>, Unsupported> {
+    refuse(BatchSystem::Lsf, &[("--qos", job.qos.is_some())])?;
+    let array = job.array.map(|last| format!("[1-{last}]")).unwrap_or_default();
+    let mut all = vec![
+        format!("-J {}{array}", job.name),
+        format!("-n {}", job.nodes.saturating_mul(job.ppn)),
+        format!("-R \"span[ptile={}]\"", job.ppn),
+        format!("-W {}", (job.time.0 / 60.0).ceil()),
+    ];
+    all.extend(given([("-q ", &job.partition), ("-P ", &job.account)]));
+    all.extend(job.constraint.as_ref().map(|what| format!("-R \"select[{what}]\"")));
+    all.extend(job.exclusive.then(|| "-x".to_owned()));
+    let number = if job.array.is_some() { "%J_%I" } else { "%J" };
+    all.extend([format!("-o {}-{number}.log", job.log.display()), "-r".to_owned()]);
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::here::made::Made;
+
+    #[test]
+    fn a_job_is_known_by_its_variables() {
+        let facts = [
+            ("LSB_JOBID", "31"),
+            ("LSB_JOBINDEX", "4"),
+            ("LSB_QUEUE", "normal"),
+            ("LSB_MCPU_HOSTS", "n1 16 n2 12 "),
+            ("LSB_DJOB_HOSTFILE", "/home/u/.lsbatch/31.hostfile"),
+            ("bjobs -noheader -o time_left 31[4]", "1:30 L\n"),
+        ];
+        let job = found(&Made::of(&facts)).expect("is a job");
+        assert_eq!(job.allocation.to_string(), "LSF job 31[4] in normal: 2 nodes, 28 slots, 90m left");
+        let file = job.environment.get("OMPI_MCA_orte_default_hostfile");
+        assert_eq!(file.map(String::as_str), Some("/home/u/.lsbatch/31.hostfile"));
+        let bare = found(&Made::of(&[("LSB_JOBID", "32"), ("LSB_JOBINDEX", "0")])).expect("is a job");
+        assert_eq!(bare.allocation.to_string(), "LSF job 32");
+    }
+}

@@ -1,0 +1,117 @@
+//! Grid Engine.
+
+use std::collections::BTreeMap;
+
+use collrules_record::allocation::{Allocation, BatchSystem};
+use collrules_record::{Ranks, Seconds};
+
+use crate::Found;
+use crate::here::Here;
+use crate::job::{Dialect, Job, Unsupported, given, hours, refuse};
+use crate::times::clock;
+
+pub(crate) fn found(here: &dyn Here) -> Option<Found> {
+    // The name of its variable for the job is anybody's; that of its root is not.
+    here.variable("SGE_ROOT")?;
+    let id = here.variable("JOB_ID")?;
+    let task = here.variable("SGE_TASK_ID").filter(|task| task != "undefined");
+    let job = task.map_or(id.clone(), |task| format!("{id}.{task}"));
+    // A host, its slots, and more that does not matter here. Open MPI reads the file itself.
+    let text = here.variable("PE_HOSTFILE").and_then(|file| here.file(&file)).unwrap_or_default();
+    let hosts = || text.lines().filter_map(|line| line.split_whitespace().nth(1)?.parse::<u32>().ok());
+    let slots = if hosts().count() > 0 { hosts().sum() } else { here.number("NSLOTS").unwrap_or(0) };
+    let allocation = Allocation {
+        system: BatchSystem::Sge,
+        partition: here.variable("QUEUE"),
+        nodes: hosts().count() as u32,
+        slots: Ranks(slots),
+        left: left(here, &id),
+        job,
+    };
+    Some(Found { allocation, environment: BTreeMap::new(), own: None, others: Vec::new() })
+}
+
+/// The limit that was asked for, without what the process that runs the script has lasted so far.
+fn left(here: &dyn Here, id: &str) -> Option<Seconds> {
+    let text = here.answer(&["qstat", "-j", id])?;
+    let asked = text.lines().find_map(|line| line.strip_prefix("hard resource_list:"))?;
+    let limit = asked.split([',', ' ']).find_map(|part| clock(part.trim().strip_prefix("h_rt=")?))?;
+    let shepherd = here.variable("SGE_JOB_SPOOL_DIR").and_then(|place| here.file(&format!("{place}/pid")));
+    let age = shepherd.and_then(|pid| clock(&here.answer(&["ps", "-o", "etimes=", "-p", pid.trim()])?))?;
+    Some(Seconds((limit.0 - age.0).max(0.0)))
+}
+
+pub(crate) fn dialect() -> Dialect {
+    Dialect {
+        mark: "#$",
+        directives,
+        task: "SGE_TASK_ID",
+        submit: &["qsub", "-terse"],
+        by_input: false,
+        job: |said| said.trim().split('.').next().filter(|job| !job.is_empty()).map(str::to_owned),
+        state: |here, job| {
+            let answer = here.answer(&["qstat"])?;
+            let mine = answer.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+            let state =
+                mine.filter(|words| words.first() == Some(&job)).find_map(|words| Some((*words.get(4)?).to_owned()));
+            state.map(|state| format!("state {state}"))
+        },
+        follow: &["qstat", "-j"],
+        cancel: "qdel",
+    }
+}
+
+fn directives(job: &Job) -> Result<Vec<String>, Unsupported> {
+    refuse(BatchSystem::Sge, &[("--qos", job.qos.is_some())])?;
+    let Some(environment) = &job.environment else {
+        let why = "Grid Engine gives several nodes to parallel environments only: name one of the site's (`qconf -spl` lists \
+                   them) with --parallel-environment; how many ranks a node gets is its allocation rule";
+        return Err(Unsupported(why.to_owned()));
+    };
+    let mut all = vec![
+        "-S /bin/bash".to_owned(),
+        format!("-N {}", job.name),
+        format!("-pe {environment} {}", job.nodes.saturating_mul(job.ppn)),
+        format!("-l h_rt={}", hours(job.time)),
+    ];
+    all.extend(given([("-q ", &job.partition), ("-P ", &job.account), ("-l ", &job.constraint)]));
+    all.extend(job.exclusive.then(|| "-l exclusive=true".to_owned()));
+    all.extend(job.array.map(|last| format!("-t 1-{last}")));
+    let number = if job.array.is_some() { "$JOB_ID_$TASK_ID" } else { "$JOB_ID" };
+    let log = format!("-o {}-{number}.log", job.log.display());
+    all.extend(["-j y".to_owned(), log, "-r y".to_owned(), "-cwd".to_owned()]);
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::here::made::Made;
+
+    const JOB: [(&str, &str); 5] = [
+        ("SGE_ROOT", "/opt/sge"),
+        ("JOB_ID", "5"),
+        ("SGE_TASK_ID", "undefined"),
+        ("PE_HOSTFILE", "/spool/pe_hostfile"),
+        ("/spool/pe_hostfile", "n1 8 all.q@n1 UNDEFINED\nn2 8 all.q@n2 UNDEFINED\n"),
+    ];
+
+    #[test]
+    fn a_job_is_known_by_its_variables_and_its_file() {
+        let job = found(&Made::of(&JOB)).expect("is a job");
+        assert_eq!(job.allocation.to_string(), "Grid Engine job 5: 2 nodes, 16 slots");
+        let limited = [
+            ("qstat -j 5", "job_number: 5\nhard resource_list:         h_rt=3600,mem_free=1G\n"),
+            ("SGE_JOB_SPOOL_DIR", "/spool/5"),
+            ("/spool/5/pid", "77\n"),
+            ("ps -o etimes= -p 77", "  600\n"),
+        ];
+        let facts: Vec<_> = JOB.into_iter().chain(limited).collect();
+        assert_eq!(found(&Made::of(&facts)).expect("is a job").allocation.left, Some(Seconds(3000.0)));
+    }
+
+    #[test]
+    fn a_variable_of_this_name_alone_is_no_job() {
+        assert_eq!(found(&Made::of(&[("JOB_ID", "5")])), None);
+    }
+}

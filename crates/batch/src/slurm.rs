@@ -1,0 +1,188 @@
+//! Slurm.
+
+use collrules_record::allocation::{Allocation, BatchSystem};
+use collrules_record::{Ranks, Seconds};
+
+use crate::here::Here;
+use crate::job::{Dialect, Job, Unsupported, given, hours};
+use crate::times::clock;
+use crate::{Found, Own};
+
+/// Steps that every job has, and which do not compute.
+const OWN_STEPS: [&str; 3] = ["batch", "extern", "interactive"];
+
+pub(crate) fn found(here: &dyn Here) -> Option<Found> {
+    let id = here.variable("SLURM_JOB_ID")?;
+    let job = match (here.variable("SLURM_ARRAY_JOB_ID"), here.variable("SLURM_ARRAY_TASK_ID")) {
+        (Some(array), Some(task)) => format!("{array}_{task}"),
+        _ => id.clone(),
+    };
+    let slots = here
+        .number("SLURM_NTASKS")
+        .or_else(|| total(&here.variable("SLURM_TASKS_PER_NODE")?))
+        .or_else(|| total(&here.variable("SLURM_JOB_CPUS_PER_NODE")?));
+    let allocation = Allocation {
+        system: BatchSystem::Slurm,
+        job,
+        partition: here.variable("SLURM_JOB_PARTITION"),
+        nodes: here.number("SLURM_JOB_NUM_NODES").or_else(|| here.number("SLURM_NNODES")).unwrap_or(0),
+        slots: Ranks(slots.unwrap_or(0)),
+        left: left(here, &id),
+    };
+    // A step takes its processors for itself otherwise, so that ours would wait: for each other, and forever inside of
+    // `srun --pty bash`.
+    // And `sbatch --export` is not to keep settings from the ranks.
+    let environment = [("SLURM_OVERLAP", "1"), ("SLURM_EXPORT_ENV", "ALL")];
+    let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    Some(Found { environment, own: srun(here, slots), others: others(here, &id), allocation })
+}
+
+/// The ranks of `2(x3),1`: numbers per node, and how often each.
+fn total(text: &str) -> Option<u32> {
+    let each = |part: &str| match part.split_once("(x") {
+        Some((count, times)) => Some(count.parse::<u32>().ok()? * times.strip_suffix(')')?.parse::<u32>().ok()?),
+        None => part.parse().ok(),
+    };
+    text.split(',').map(each).sum()
+}
+
+fn left(here: &dyn Here, id: &str) -> Option<Seconds> {
+    clock(here.answer(&["squeue", "--noheader", "--jobs", id, "--format", "%L"])?.lines().next()?)
+}
+
+fn srun(here: &dyn Here, slots: Option<u32>) -> Option<Own> {
+    let kinds = here.answer(&["srun", "--mpi=list"])?;
+    let knows = |kind: &str| kinds.split_whitespace().any(|word| word == kind);
+    let is_mpi = |kind: &str| kind.starts_with("pmix") || kind == "pmi2";
+    let asked = here.variable("SLURM_MPI_TYPE").filter(|kind| is_mpi(kind));
+    let configuration = || here.answer(&["scontrol", "show", "config"]);
+    let site = || {
+        let text = configuration()?;
+        let line = text.lines().find_map(|line| line.trim().strip_prefix("MpiDefault"))?;
+        Some(line.trim_start_matches([' ', '=']).trim().to_owned()).filter(|kind| is_mpi(kind))
+    };
+    let (kind, preferred) = match asked {
+        Some(kind) => (kind.clone(), Some(format!("SLURM_MPI_TYPE is {kind}"))),
+        None => match site() {
+            Some(kind) => (kind.clone(), Some(format!("this Slurm's MpiDefault is {kind}"))),
+            None if knows("pmix") => ("pmix".to_owned(), None),
+            None if knows("pmi2") => ("pmi2".to_owned(), None),
+            None => return None,
+        },
+    };
+    // Ranks in the order of nodes, as mpirun has them; the task goes to rank 0 alone; one rank that fails ends all.
+    let mut words: Vec<String> =
+        ["srun", "--distribution=block", "--input=0", "--unbuffered", "--kill-on-bad-exit=1"].map(str::to_owned).into();
+    words.push(format!("--mpi={kind}"));
+    if let Some(slots) = slots.filter(|_| here.variable("SLURM_NTASKS").is_none()) {
+        words.push(format!("--ntasks={slots}"));
+    }
+    Some(Own { words, preferred })
+}
+
+/// Steps of the job beside that in which this runs.
+fn others(here: &dyn Here, id: &str) -> Vec<String> {
+    let steps =
+        here.answer(&["squeue", "--noheader", "--steps", "--jobs", id, "--format", "%i %j"]).unwrap_or_default();
+    let own = here.variable("SLURM_STEP_ID");
+    let is_other = |step: &&str| {
+        let number =
+            step.split_whitespace().next().and_then(|step| step.rsplit_once('.')).map_or("", |(_, number)| number);
+        !OWN_STEPS.contains(&number) && own.as_deref() != Some(number)
+    };
+    steps.lines().map(str::trim).filter(|step| !step.is_empty()).filter(is_other).map(str::to_owned).collect()
+}
+
+pub(crate) fn dialect() -> Dialect {
+    Dialect {
+        mark: "#SBATCH",
+        directives,
+        task: "SLURM_ARRAY_TASK_ID",
+        submit: &["sbatch", "--parsable"],
+        by_input: false,
+        job: |said| said.trim().split(';').next().filter(|job| !job.is_empty()).map(str::to_owned),
+        state: |here, job| {
+            let answer = here.answer(&["squeue", "--noheader", "--jobs", job, "--format", "%T, %L left (%R)"])?;
+            let states: Vec<&str> = answer.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            (!states.is_empty()).then(|| states.join("; "))
+        },
+        follow: &["squeue", "--jobs"],
+        cancel: "scancel",
+    }
+}
+
+fn directives(job: &Job) -> Result<Vec<String>, Unsupported> {
+    let mut all = vec![
+        format!("--job-name={}", job.name),
+        format!("--nodes={}", job.nodes),
+        format!("--ntasks-per-node={}", job.ppn),
+        format!("--time={}", hours(job.time)),
+    ];
+    all.extend(given([
+        ("--partition=", &job.partition),
+        ("--account=", &job.account),
+        ("--qos=", &job.qos),
+        ("--constraint=", &job.constraint),
+    ]));
+    all.extend(job.exclusive.then(|| "--exclusive".to_owned()));
+    all.extend(job.array.map(|last| format!("--array=1-{last}")));
+    let number = if job.array.is_some() { "%A_%a" } else { "%j" };
+    all.push(format!("--output={}-{number}.log", job.log.display()));
+    // A job that was requeued goes on where it was, and so does its log.
+    all.extend(["--open-mode=append", "--requeue"].map(str::to_owned));
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::here::made::Made;
+
+    const BATCH: [(&str, &str); 7] = [
+        ("SLURM_JOB_ID", "12"),
+        ("SLURM_JOB_PARTITION", "main"),
+        ("SLURM_JOB_NUM_NODES", "3"),
+        ("SLURM_NTASKS", "6"),
+        ("squeue --noheader --jobs 12 --format %L", "4:50\n"),
+        ("squeue --noheader --steps --jobs 12 --format %i %j", "12.batch batch\n12.3 stress\n"),
+        (
+            "srun --mpi=list",
+            "MPI plugin types are...\n\tpmix\n\tnone\n\tpmi2\nspecific pmix plugin versions: pmix_v4\n",
+        ),
+    ];
+
+    #[test]
+    fn a_batch_job_says_what_it_has() {
+        let found = found(&Made::of(&BATCH)).expect("is a job");
+        assert_eq!(found.allocation.to_string(), "Slurm job 12 in main: 3 nodes, 6 slots, 4.8m left");
+        let own = found.own.expect("srun starts MPI jobs");
+        assert_eq!((own.words.last().map(String::as_str), own.preferred), (Some("--mpi=pmix"), None));
+        assert_eq!(found.others, ["12.3 stress"]);
+    }
+
+    #[test]
+    fn a_task_of_an_array_and_an_allocation_without_tasks() {
+        let more = [
+            ("SLURM_ARRAY_JOB_ID", "10"),
+            ("SLURM_ARRAY_TASK_ID", "2"),
+            ("SLURM_TASKS_PER_NODE", "4(x2),3"),
+            ("squeue --noheader --jobs 12 --format %L", "UNLIMITED"),
+            ("scontrol show config", "Foo = 1\nMpiDefault              = pmi2\nMpiParams = x\n"),
+            ("SLURM_STEP_ID", "3"),
+        ];
+        let facts: Vec<_> = BATCH.into_iter().filter(|(name, _)| *name != "SLURM_NTASKS").chain(more).collect();
+        let found = found(&Made::of(&facts)).expect("is a job");
+        assert_eq!(found.allocation.to_string(), "Slurm job 10_2 in main: 3 nodes, 11 slots");
+        let own = found.own.expect("srun starts MPI jobs");
+        assert!(own.words.ends_with(&["--mpi=pmi2".to_owned(), "--ntasks=11".to_owned()]), "{:?}", own.words);
+        assert_eq!(own.preferred.as_deref(), Some("this Slurm's MpiDefault is pmi2"));
+        assert!(found.others.is_empty(), "the step is our own");
+    }
+
+    #[test]
+    fn outside_of_jobs_there_is_nothing() {
+        assert_eq!(found(&Made::default()), None);
+        assert_eq!(total("2(x3),1"), Some(7));
+        assert_eq!(total("2(3)"), None);
+    }
+}

@@ -1,0 +1,90 @@
+//! What a batch system gave to the job in which collrules runs.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Ranks, Seconds};
+
+/// A batch system whose jobs are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum BatchSystem {
+    /// Slurm
+    Slurm,
+    /// PBS Professional, OpenPBS, Torque
+    Pbs,
+    /// IBM Spectrum LSF
+    Lsf,
+    /// Grid Engine
+    Sge,
+}
+
+impl fmt::Display for BatchSystem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::Slurm => "Slurm",
+            Self::Pbs => "PBS",
+            Self::Lsf => "LSF",
+            Self::Sge => "Grid Engine",
+        })
+    }
+}
+
+/// The job of a batch system in which a session measures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Allocation {
+    /// Whose job it is.
+    pub system: BatchSystem,
+    /// What it calls the job.
+    pub job: String,
+    /// The partition, or the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<String>,
+    /// The number of nodes; 0 where that is not said.
+    pub nodes: u32,
+    /// The number of ranks that the batch system has in mind; 0 where that is not said.
+    pub slots: Ranks,
+    /// The time that was left when the session began; missing where there is no limit, or none is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Seconds>,
+}
+
+impl fmt::Display for Allocation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { system, job, partition, nodes, slots, left } = self;
+        write!(formatter, "{system} job {job}")?;
+        if let Some(partition) = partition {
+            write!(formatter, " in {partition}")?;
+        }
+        let counted = |count: u32, what: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {what}")),
+            _ => Some(format!("{count} {what}s")),
+        };
+        let left = left.map(|left| format!("{} left", left.rounded()));
+        let facts = [counted(*nodes, "node"), counted(slots.0, "slot"), left];
+        let facts: Vec<String> = facts.into_iter().flatten().collect();
+        if facts.is_empty() { Ok(()) } else { write!(formatter, ": {}", facts.join(", ")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_of_a_job_is_said() {
+        let whole = Allocation {
+            system: BatchSystem::Slurm,
+            job: "12".to_owned(),
+            partition: Some("main".to_owned()),
+            nodes: 3,
+            slots: Ranks(6),
+            left: Some(Seconds(300.0)),
+        };
+        assert_eq!(whole.to_string(), "Slurm job 12 in main: 3 nodes, 6 slots, 5m left");
+        let bare = Allocation { partition: None, nodes: 0, slots: Ranks(0), left: None, ..whole };
+        assert_eq!(bare.to_string(), "Slurm job 12");
+    }
+}

@@ -1,0 +1,109 @@
+//! How far a campaign is, read by anybody while it is written: without a lock, and whatever is half there.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::SystemTime;
+
+use super::journal::Entry;
+use super::samples::whole_lines;
+use super::{LAUNCHES, RunDir, SAMPLES};
+use crate::units::Seconds;
+
+/// How far a campaign is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Launches that were begun.
+    pub begun: u32,
+    /// Launches that ended with all that they were to do.
+    pub complete: u32,
+    /// Launches that ended early, and why the last of them did.
+    pub failed: u32,
+    /// Why the last one that failed did.
+    pub why: Option<String>,
+    /// Whether a launch has begun that has not ended.
+    pub under_way: bool,
+    /// Seconds that launches spent on measuring.
+    pub spent: Seconds,
+    /// Timings.
+    pub samples: usize,
+    /// Cells with a timing.
+    pub cells: usize,
+    /// How long ago anything was written, by the clock of the file system.
+    pub silent: Option<Seconds>,
+}
+
+impl RunDir {
+    /// How far the campaign is. What is missing counts as not there yet, and what cannot be read as not written yet: files on
+    /// other hosts come late, and in pieces.
+    pub fn progress(&self) -> Progress {
+        let mut progress = Progress::default();
+        let journal = fs::read(self.file(LAUNCHES)).unwrap_or_default();
+        let mut spent = std::collections::BTreeMap::new();
+        let mut open = BTreeSet::new();
+        for line in journal[..whole_lines(&journal)].split(|byte| *byte == b'\n') {
+            match serde_json::from_slice(line) {
+                Ok(Entry::Begun { launch, .. }) => {
+                    progress.begun += 1;
+                    open.insert(launch);
+                }
+                Ok(Entry::Ended { launch, complete, why }) => {
+                    open.remove(&launch);
+                    if complete {
+                        progress.complete += 1;
+                    } else {
+                        (progress.failed, progress.why) = (progress.failed + 1, Some(why));
+                    }
+                }
+                Ok(Entry::Spent { launch, seconds }) => drop(spent.insert(launch, seconds)),
+                _ => {}
+            }
+        }
+        // Launches before the last one that did not end were killed with their controller.
+        progress.under_way = open.contains(&progress.begun.saturating_sub(1));
+        progress.spent = Seconds(spent.into_values().sum());
+        let samples = fs::read(self.file(SAMPLES)).unwrap_or_default();
+        let mut cells = BTreeSet::new();
+        for line in samples[..whole_lines(&samples)].split(|byte| *byte == b'\n') {
+            let fields: Vec<&[u8]> = line.splitn(8, |byte| *byte == b',').collect();
+            // A row of a timing has a round.
+            if let [launch, _, round, collective, ranks, bytes, ..] = fields[..]
+                && launch.first().is_some_and(u8::is_ascii_digit)
+                && !round.is_empty()
+            {
+                progress.samples += 1;
+                cells.insert((collective, ranks, bytes));
+            }
+        }
+        progress.cells = cells.len();
+        let changed = |name: &str| fs::metadata(self.file(name)).and_then(|found| found.modified()).ok();
+        let last = [SAMPLES, LAUNCHES].into_iter().filter_map(changed).max();
+        let ago = last.and_then(|last| SystemTime::now().duration_since(last).ok());
+        progress.silent = ago.map(|ago| Seconds(ago.as_secs_f64()));
+        progress
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_half_there_is_no_obstacle() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let run = RunDir::derived(directory.path()).expect("is there");
+        assert_eq!(run.progress(), Progress::default());
+        let journal = "{\"format\":{\"major\":1,\"minor\":1}}\n{\"begun\":{\"launch\":0,\"planned\":0,\"at\":\"x\"}}\n\
+                       {\"spent\":{\"launch\":0,\"seconds\":2.5}}\n{\"spent\":{\"launch\":0,\"seconds\":4.5}}\n\
+                       {\"ended\":{\"launch\":0,\"complete\":false,\"why\":\"a node died\"}}\n\
+                       \0\0\0\n{\"begun\":{\"launch\":1,\"planned\":0,\"at\":\"x\"}}\n{\"ended\":{\"lau";
+        fs::write(run.file(LAUNCHES), journal).expect("writes");
+        let samples = "# collrules samples 1.1\nlaunch,visit,round,collective\n0,0,0,bcast,4,8,builtin,1,1,1,\n\
+                       0,0,1,bcast,4,8,builtin,1,1,1,\n0,,,bcast,4,8,tuned:1/0/0/0,,,,dropped: x\n0,0,0,scatter,4,8,bui";
+        fs::write(run.file(SAMPLES), samples).expect("writes");
+        let progress = run.progress();
+        assert_eq!((progress.begun, progress.complete, progress.failed, progress.under_way), (2, 0, 1, true));
+        assert_eq!((progress.samples, progress.cells, progress.spent), (2, 1, Seconds(4.5)));
+        assert_eq!(progress.why.as_deref(), Some("a node died"));
+        assert!(progress.silent.is_some());
+    }
+}

@@ -1,0 +1,79 @@
+//! What a job of a batch system leaves for the work: a budget that ends, with results and proof, before the job does.
+
+use collrules_record::allocation::Allocation;
+use collrules_record::options::{Budget, REST};
+use collrules_record::units::Seconds;
+
+use crate::error::WorkflowError;
+
+/// What is kept for leaving in order, whatever the budget: ending jobs, writing files.
+const LEAVE: f64 = 15.0;
+
+/// A budget may be exceeded by a tenth.
+pub(crate) const EXCESS: f64 = 1.1;
+
+/// The budget in this job, and what to say about it: what was asked for, or what is left where that is less.
+pub fn within(budget: Budget, allocation: Option<&Allocation>) -> Result<(Budget, Option<String>), WorkflowError> {
+    let asked = budget.filter(|budget| *budget != REST);
+    let is_rest = budget == Some(REST);
+    let Some(allocation) = allocation else {
+        if is_rest {
+            return Err(WorkflowError::Usage(
+                "--budget rest is what is left of a job of a batch system, and this runs in none; write a time"
+                    .to_owned(),
+            ));
+        }
+        return Ok((asked, None));
+    };
+    let Some(left) = allocation.left else {
+        let unlimited = format!("{} says of no end", allocation.system);
+        return Ok((asked, is_rest.then(|| format!("{unlimited}: the budget has none either"))));
+    };
+    let most = Seconds(((left.0 - LEAVE) / EXCESS).max(1.0).floor());
+    match asked {
+        Some(asked) if asked <= most => Ok((Some(asked), None)),
+        Some(asked) => Ok((
+            Some(most),
+            Some(format!(
+                "the job ends in {}: the budget is {} instead of {}",
+                left.rounded(),
+                most.rounded(),
+                asked.rounded()
+            )),
+        )),
+        None => Ok((Some(most), Some(format!("the job ends in {}: the budget is {}", left.rounded(), most.rounded())))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::Ranks;
+    use collrules_record::allocation::BatchSystem;
+
+    use super::*;
+
+    #[test]
+    fn budgets_end_before_their_jobs() {
+        let job = |left: Option<f64>| Allocation {
+            system: BatchSystem::Slurm,
+            job: "1".to_owned(),
+            partition: None,
+            nodes: 1,
+            slots: Ranks(1),
+            left: left.map(Seconds),
+        };
+        let within = |budget: Option<f64>, left| within(budget.map(Seconds), Some(&job(left))).expect("there is one").0;
+        assert_eq!(within(Some(120.0), Some(600.0)), Some(Seconds(120.0)));
+        assert_eq!(
+            within(Some(120.0), Some(120.0)),
+            Some(Seconds(95.0)),
+            "a tenth more is 105, and it takes 15 to leave"
+        );
+        assert_eq!(within(None, Some(125.0)), Some(Seconds(100.0)));
+        assert_eq!(within(Some(REST.0), Some(125.0)), Some(Seconds(100.0)));
+        assert_eq!(within(Some(REST.0), None), None);
+        assert_eq!(within(Some(5.0), Some(3.0)), Some(Seconds(1.0)));
+        assert_eq!(super::within(Some(Seconds(9.0)), None).expect("as asked").0, Some(Seconds(9.0)));
+        assert!(super::within(Some(REST), None).is_err());
+    }
+}

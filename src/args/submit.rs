@@ -1,0 +1,41 @@
+//! Arguments of `collrules submit`, `status` and `watch`.
+
+use std::path::PathBuf;
+
+use collrules_record::Seconds;
+use collrules_record::options::Submitting;
+use collrules_record::values::positive;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "No MPI is needed here. The script begins the run, or goes on with it: submit it again where a \
+job ran out of time. Behind -- comes the command of the job:
+
+  collrules submit --nodes 8 --ppn 32 --time 30m --out tuned -- tune --ops all"
+)]
+pub(crate) struct Submit {
+    #[command(flatten)]
+    pub(crate) submitting: Submitting,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct StatusArgs {
+    /// The directory of the run, or the one that was given to submit
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "It ends when the batch system does not know the job any more, or when the run has all that \
+tune makes.")]
+pub(crate) struct Watch {
+    /// The directory of the run, or the one that was given to submit
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+    /// How often to look
+    #[arg(long, value_name = "TIME", value_parser = positive, default_value = "10s")]
+    pub(crate) every: Seconds,
+}

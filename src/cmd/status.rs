@@ -1,0 +1,55 @@
+//! `collrules status` and `collrules watch`: how far jobs and runs are.
+
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use collrules_record::status::Status;
+use collrules_report::status::sentences;
+use collrules_workflow::status::status;
+
+use crate::args::{StatusArgs, Watch};
+use crate::failure::Failure;
+use crate::screen;
+
+pub(crate) fn run(args: &StatusArgs) -> Result<(), Failure> {
+    let status = status(&args.run)?;
+    if args.json {
+        return screen::print(&serde_json::to_string_pretty(&status)?);
+    }
+    print(&sentences(&status))
+}
+
+/// Says what has changed, until there is nothing more to come.
+pub(crate) fn watch(args: &Watch) -> Result<(), Failure> {
+    let mut before: Vec<String> = Vec::new();
+    loop {
+        let status = status(&args.run)?;
+        let now = lasting(&status);
+        let new: Vec<String> = now.iter().filter(|sentence| !before.contains(sentence)).cloned().collect();
+        if !new.is_empty() {
+            print(&new)?;
+        }
+        if status.is_over() {
+            return done(&args.run);
+        }
+        before = now;
+        thread::sleep(Duration::from_secs_f64(args.every.0.min(3600.0)));
+    }
+}
+
+/// The sentences without what changes by itself.
+fn lasting(status: &Status) -> Vec<String> {
+    let mut status = status.clone();
+    status.runs.iter_mut().for_each(|run| run.silent = None);
+    sentences(&status)
+}
+
+fn done(run: &Path) -> Result<(), Failure> {
+    print(&[format!("nothing more is to come; `collrules report {}` writes what was found", run.display())])
+}
+
+fn print(sentences: &[String]) -> Result<(), Failure> {
+    let lines: Vec<String> = sentences.iter().flat_map(|sentence| screen::wrapped(sentence, "", "  ")).collect();
+    screen::print(&lines.join("\n"))
+}

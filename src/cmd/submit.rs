@@ -1,0 +1,35 @@
+//! `collrules submit`: jobs of a batch system that tune.
+
+use collrules_batch::job::dialect;
+use collrules_workflow::submit::{All, submit};
+
+use crate::args::Submit;
+use crate::failure::Failure;
+use crate::screen;
+
+pub(crate) fn run(args: &Submit) -> Result<(), Failure> {
+    let program = std::env::current_exe().map_err(Failure::Stdout)?;
+    let All { system, jobs } = submit(&args.submitting, &program)?;
+    let dialect = dialect(system);
+    for submitted in &jobs {
+        let Some(job) = &submitted.job else {
+            screen::raw(submitted.script.as_bytes())?;
+            continue;
+        };
+        let directory = submitted.directory.display();
+        let lines = [
+            format!("{system} has job {job}, which tunes into {directory}. Follow it:"),
+            format!("  collrules watch {directory}"),
+            format!("  {} {job}", dialect.follow.join(" ")),
+            format!(
+                "`{} {job}` ends it; what was measured is kept, and the same `collrules submit` goes on.",
+                dialect.cancel
+            ),
+        ];
+        let wrapped = lines
+            .iter()
+            .flat_map(|line| if line.starts_with(' ') { vec![line.clone()] } else { screen::wrapped(line, "", "") });
+        screen::print(&wrapped.collect::<Vec<_>>().join("\n"))?;
+    }
+    Ok(())
+}

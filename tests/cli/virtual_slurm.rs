@@ -1,0 +1,121 @@
+//! In the jobs of a real Slurm, on hosts that are network namespaces.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::LazyLock;
+
+use collrules_record::allocation::BatchSystem;
+use collrules_record::rundir::RunDir;
+
+use crate::support::{OpenMpi, Ran, alone_under_each_release, prepare, skip};
+
+/// Not the name that people give their clusters.
+const NAME: &str = "slurmtst";
+
+/// Runs lines of a shell on the first host. `C` is collrules, `OUT` a directory, `OPTIONS` those of a small tuning.
+fn in_slurm(hosts: &str, mpi: Option<&OpenMpi>, out: &Path, lines: &str) -> Ran {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/virtual-slurm");
+    let mut bounded = Command::new("timeout");
+    bounded.args(["--kill-after=10", "280"]).arg(script).args(["--name", NAME]);
+    bounded.args(hosts.split_whitespace()).args(["--", "bash", "-ec", lines]);
+    prepare(&mut bounded);
+    bounded.env("C", env!("CARGO_BIN_EXE_collrules")).env("OUT", out);
+    bounded.env(
+        "OPTIONS",
+        "--ops bcast --np 4 --sizes 64K --segments 8K --fanouts 2 --launches 2 --no-validate --refine 0",
+    );
+    if let Some(directory) = mpi.and_then(|mpi| mpi.mpirun.parent()) {
+        let path = std::env::var("PATH").unwrap_or_default();
+        bounded.env("PATH", format!("{}:{path}", directory.canonicalize().unwrap().display()));
+    }
+    Ran::from(bounded.output().unwrap())
+}
+
+/// Whether a Slurm can be had here. Says aloud where not, and why.
+fn is_possible() -> bool {
+    static POSSIBLE: LazyLock<bool> = LazyLock::new(|| {
+        let ran = in_slurm("--hosts 2", None, Path::new("/"), "srun --nodes 2 hostname | sort");
+        if ran.code == Some(4) {
+            skip(&format!("no virtual Slurm here: {}", ran.stderr.trim()));
+            return false;
+        }
+        assert_eq!(ran.exits(0).stdout, format!("{0}1\n{0}2\n", NAME));
+        true
+    });
+    *POSSIBLE
+}
+
+/// Nodes, slots, launcher and the end of the job are found without a word about them, for mpirun and for srun.
+#[test]
+#[ignore = "part of `make test-all`"]
+fn a_job_is_tuned_in_without_a_word_about_it() {
+    if !is_possible() {
+        return;
+    }
+    alone_under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let lines = "cat > $OUT/job.sh <<X\n#!/bin/bash\n$C tune $OPTIONS --budget 10m --out $OUT/mpirun\n\
+                     SLURM_MPI_TYPE=pmix $C tune $OPTIONS --budget 20s --out $OUT/srun\nX\n\
+                     sbatch --wait -N2 --ntasks-per-node=2 --time 2 -o $OUT/log $OUT/job.sh || true; cat $OUT/log";
+        let ran = in_slurm("--hosts 2 --slots 2", Some(mpi), scratch.path(), lines).exits(0);
+        let log = ran.stdout.replace("\ncollrules:   ", " ");
+        assert!(log.contains("mpirun starts the jobs") && log.contains("2 nodes, 4 slots"), "{log}");
+        assert!(log.contains("the budget is") && log.contains("instead of 10m"), "{log}");
+        assert!(log.contains("since SLURM_MPI_TYPE is pmix"), "{log}");
+        for name in ["mpirun", "srun"] {
+            let run = RunDir::open(scratch.path().join(name)).unwrap();
+            let manifest = run.manifest().unwrap();
+            assert_eq!(manifest.survey.hosts.len(), 4, "{name}");
+            let allocation = &manifest.allocations[0];
+            assert_eq!((allocation.system, allocation.nodes, allocation.slots.0), (BatchSystem::Slurm, 2, 4));
+            assert!(allocation.left.is_some_and(|left| left.0 <= 120.0), "{allocation:?}");
+            assert!(run.file("rules.conf").exists(), "{name}: not proven\n{log}");
+        }
+        let launcher = RunDir::open(scratch.path().join("srun")).unwrap().manifest().unwrap().launcher;
+        assert!(launcher.iter().any(|word| word == "--mpi=pmix") && launcher[0] == "env", "{launcher:?}");
+    });
+}
+
+/// A job that was ended in the middle, and one that was requeued, go on where they were.
+#[test]
+#[ignore = "part of `make test-all`"]
+fn jobs_that_were_ended_go_on() {
+    if !is_possible() {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let lines = "submit() { $C submit --nodes 2 --ppn 2 --time 4m --out $OUT/run -- tune $OPTIONS --launches 4 --budget 40s; }\n\
+         job() { grep -o '\"job\": \"[0-9]*' $OUT/run/submission.json | tail -n 1 | grep -o '[0-9]*$'; }\n\
+         begun() { until grep -q ended $OUT/run/launches.jsonl 2>/dev/null; do sleep 0.2; done; }\n\
+         submit; begun; $C status $OUT/run; scancel $(job); $C watch --every 1s $OUT/run\n\
+         wc -l < $OUT/run/samples.csv > $OUT/before; submit; sleep 6; scontrol requeue $(job)\n\
+         $C watch --every 1s $OUT/run; cat $OUT/run/job-*.log";
+    let ran = in_slurm("--hosts 2 --slots 2", None, scratch.path(), lines).exits(0);
+    assert!(ran.stdout.contains("Slurm job 1: RUNNING"), "{}", ran.stdout);
+    let run = RunDir::open(scratch.path().join("run")).unwrap();
+    assert!(run.file("rules.conf").exists(), "{}", ran.stdout);
+    let before: usize = fs::read_to_string(scratch.path().join("before")).unwrap().trim().parse().unwrap();
+    let after = fs::read_to_string(run.file("samples.csv")).unwrap().lines().count();
+    assert!(before > 2 && after > before, "{before} lines, then {after}");
+    let jobs: Vec<String> = run.manifest().unwrap().allocations.into_iter().map(|one| one.job).collect();
+    assert!(jobs.starts_with(&["1".to_owned(), "2".to_owned()]) && jobs.len() >= 2, "{jobs:?}");
+}
+
+/// Each job of an array has a run of its own.
+#[test]
+#[ignore = "part of `make test-all`"]
+fn arrays_have_a_run_for_each_job() {
+    if !is_possible() {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let lines = "$C submit --nodes 1 --ppn 4 --time 2m --array 2 --out $OUT/runs -- tune $OPTIONS --budget 8s\n\
+                 $C watch --every 1s $OUT/runs; $C status $OUT/runs --json";
+    let ran = in_slurm("--hosts 2 --slots 4", None, scratch.path(), lines).exits(0);
+    for task in ["task-1", "task-2"] {
+        let run = RunDir::open(scratch.path().join("runs").join(task)).unwrap();
+        assert!(run.file("rules.conf").exists(), "{task}\n{}", ran.stdout);
+        assert_eq!(run.manifest().unwrap().allocations[0].job, format!("1_{}", &task[5..]));
+    }
+}
