@@ -4,6 +4,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use collrules_record::Seconds;
 use collrules_record::status::Status;
 use collrules_report::status::sentences;
 use collrules_workflow::status::status;
@@ -26,7 +27,8 @@ pub(crate) fn watch(args: &Watch) -> Result<(), Failure> {
     loop {
         let status = status(&args.run)?;
         let now = lasting(&status);
-        let new: Vec<String> = now.iter().filter(|sentence| !before.contains(sentence)).cloned().collect();
+        let is_new = |(sentence, _): &(&String, String)| !before.contains(sentence);
+        let new: Vec<_> = now.iter().zip(sentences(&status)).filter(is_new).map(|(_, sentence)| sentence).collect();
         if !new.is_empty() {
             print(&new)?;
         }
@@ -38,10 +40,12 @@ pub(crate) fn watch(args: &Watch) -> Result<(), Failure> {
     }
 }
 
-/// The sentences without what changes by itself.
+/// The sentences without what changes all the time while a launch goes on.
 fn lasting(status: &Status) -> Vec<String> {
     let mut status = status.clone();
-    status.runs.iter_mut().for_each(|run| run.silent = None);
+    for run in &mut status.runs {
+        (run.silent, run.samples, run.measured, run.spent) = (None, 0, 0, Seconds(0.0));
+    }
     sentences(&status)
 }
 

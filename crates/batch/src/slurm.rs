@@ -102,7 +102,7 @@ pub(crate) fn dialect() -> Dialect {
         by_input: false,
         job: |said| said.trim().split(';').next().filter(|job| !job.is_empty()).map(str::to_owned),
         state: |here, job| {
-            let answer = here.answer(&["squeue", "--noheader", "--jobs", job, "--format", "%T, %L left (%R)"])?;
+            let answer = here.answer(&["squeue", "--noheader", "--jobs", job, "--format", "%T (%R), ends %e"])?;
             let states: Vec<&str> = answer.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
             (!states.is_empty()).then(|| states.join("; "))
         },

@@ -29,7 +29,7 @@ pub fn within(budget: Budget, allocation: Option<&Allocation>) -> Result<(Budget
         let unlimited = format!("{} says of no end", allocation.system);
         return Ok((asked, is_rest.then(|| format!("{unlimited}: the budget has none either"))));
     };
-    let most = Seconds(((left.0 - LEAVE) / EXCESS).max(1.0).floor());
+    let most = Seconds(((left.0 - LEAVE) / EXCESS + 1e-6).floor().max(1.0));
     match asked {
         Some(asked) if asked <= most => Ok((Some(asked), None)),
         Some(asked) => Ok((
