@@ -1,6 +1,6 @@
 //! The settings that decide whether a rules file has an effect, and the file that each rank would read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::{env, fs};
 
 use collrules_rules::Collective;
@@ -22,6 +22,28 @@ pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
     Ok(())
 }
 
+/// Makes sure that the rules file of this job can be read on every node: where it is on some only, ranks take different
+/// algorithms, and wait for each other forever.
+pub(crate) fn seen_by_all(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
+    let mine = match reading(tools, USE_RULES, RULES_FILE)? {
+        Reading { use_rules: Some(true), file: Some(file), content: Some(Err(cause)) } => Some((host(), file, cause)),
+        _ => None,
+    };
+    let all: BTreeSet<(String, String, String)> = control.gather(control.ranks(), mine).into_iter().flatten().collect();
+    match all.first() {
+        Some((_, file, cause)) if control.is_root() => {
+            let hosts: Vec<&str> = all.iter().map(|(host, ..)| host.as_str()).collect();
+            let (file, cause, hosts) = (file.clone(), cause.clone(), hosts.join(", "));
+            Err(WorkerError::Unseen { file, cause, hosts })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn host() -> String {
+    mpi::environment::processor_name().unwrap_or_else(|_| "unknown".to_owned())
+}
+
 fn found(tools: &Tools) -> Result<Circumstances, ToolsError> {
     let mut forced = BTreeMap::new();
     for collective in Collective::ALL {
@@ -30,7 +52,7 @@ fn found(tools: &Tools) -> Result<Circumstances, ToolsError> {
         }
     }
     Ok(Circumstances {
-        host: mpi::environment::processor_name().unwrap_or_else(|_| "unknown".to_owned()),
+        host: host(),
         directory: env::current_dir().unwrap_or_default().to_string_lossy().into_owned(),
         components: tools.text(COMPONENTS)?,
         priority: tools.int(PRIORITY)?,

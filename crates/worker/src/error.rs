@@ -27,6 +27,11 @@ pub(crate) enum WorkerError {
     #[error("the job has {has} ranks, and a communicator of {wants} is wanted")]
     TooFewRanks { has: u32, wants: u32 },
     #[error(
+        "`{file}` cannot be read on {hosts} ({cause}): every node has to see the directory of the run; name one on a file \
+         system that the nodes share (--out, or --scratch)"
+    )]
+    Unseen { file: String, cause: String, hosts: String },
+    #[error(
         "the ranks of this job are on other nodes than those that the job before had when it was asked: leave out the \
          mock-ups lane and hier (--only), or place ranks node after node (mpirun --map-by slot)"
     )]

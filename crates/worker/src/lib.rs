@@ -108,6 +108,9 @@ fn run_task(control: &Control, task: Task, faults: &Faults) -> Result<(), Worker
         return measure::run(control, None, plan, faults, way);
     }
     let tools = Tools::start()?;
+    if matches!(task, Task::Probe(_) | Task::Serving { .. }) {
+        circumstances::seen_by_all(control, &tools)?;
+    }
     match task {
         Task::Survey => survey::run(control, &tools),
         Task::Benchmark(benchmark) => benchmark::run(control, &tools, &benchmark),
