@@ -192,7 +192,19 @@ fn the_builtin_alone_is_nothing_to_measure() {
 /// The studies that are checked in show figures that are there, and no path of the machine that made them.
 #[test]
 fn studies_in_the_sources_are_whole() {
-    for name in ["bcast-barrier", "bcast-barrier/one-host", "bcast-scatter", "bcast-scatter/one-host"] {
+    let measured =
+        ["bcast-barrier", "bcast-barrier/one-host", "bcast-scatter", "bcast-scatter/one-host"].map(str::to_owned);
+    let blocks = [
+        "",
+        "/nodes-2",
+        "/nodes-4",
+        "/nodes-8",
+        "/open-mpi-5.0.11",
+        "/open-mpi-5.0.11/nodes-4",
+        "/open-mpi-5.0.11/nodes-8",
+    ];
+    for name in measured.into_iter().chain(blocks.map(|place| format!("building-blocks{place}"))) {
+        let name = name.as_str();
         let directory = example(name);
         let text = fs::read_to_string(directory.join("README.md")).unwrap();
         let files: Vec<&str> = text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()).collect();
