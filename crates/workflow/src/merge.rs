@@ -26,7 +26,7 @@ pub struct Merged {
 }
 
 /// What the parts of a run may differ in: an array of jobs has other nodes in each.
-const MAY_DIFFER: [&str; 4] = ["slots", "hosts", "collrules", "coll_tuned parameters set before"];
+const MAY_DIFFER: [&str; 3] = ["slots", "hosts", "collrules"];
 
 /// Lines of a samples file before its rows.
 const HEAD: usize = 2;
