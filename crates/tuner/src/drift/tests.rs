@@ -27,6 +27,7 @@ fn findings() -> Findings {
         expected: None,
         p_value: None,
         q_value: None,
+        stalls: None,
     };
     let mut findings = Findings::empty("a test", Release::V5_0);
     findings.cells = all()
