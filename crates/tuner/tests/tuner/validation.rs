@@ -11,7 +11,7 @@ use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 use collrules_tuner::Observations;
-use collrules_tuner::repair::{Reach, repair, without};
+use collrules_tuner::repair::{Reach, all_told, repair, without};
 use collrules_tuner::validation::{Known, compare, doubtful};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -205,6 +205,28 @@ fn round(collective: Collective, rows: &[(u32, u64, u32, f64, Outcome)]) -> Roun
         verdict: *verdict,
     };
     Round { pairs: 4, cells: rows.iter().map(cell).collect(), ..Round::default() }
+}
+
+#[test]
+fn a_short_last_look_does_not_undo_what_longer_looks_found() {
+    let first = round(Collective::Bcast, &[(4, 1024, 6, 1.9, Outcome::Faster), (4, 4096, 6, 0.99, Outcome::Same)]);
+    let cut = |rows| {
+        let mut round = round(Collective::Bcast, rows);
+        round.cells.iter_mut().for_each(|cell| cell.speedup.samples = 2);
+        round
+    };
+    let suspected = |rounds: &[Round]| {
+        let round = all_told(rounds).expect("there are rounds");
+        let (cells, _) = repaired(&round, &table(Collective::Bcast, (4, Some(5))), &[]);
+        cells.into_iter().map(|cell| cell.bytes.0).collect::<Vec<u64>>()
+    };
+    let last = cut(&[(4, 1024, 6, 0.8, Outcome::Same), (4, 4096, 6, 0.8, Outcome::Same)]);
+    assert_eq!(suspected(std::slice::from_ref(&last)), [1024, 4096], "alone it is all that there is");
+    assert_eq!(suspected(&[first.clone(), last]), [4096], "the mean over 4 and 2 pairs is 0.92");
+    let shown = cut(&[(4, 1024, 6, 0.8, Outcome::Slower)]);
+    assert_eq!(suspected(&[first.clone(), shown]), [1024], "what is shown needs no more");
+    let other = cut(&[(4, 1024, 3, 0.8, Outcome::Same)]);
+    assert_eq!(suspected(&[first, other]), [1024], "under another rule it is another matter");
 }
 
 /// Algorithm 6 from 1 KiB on, 3 from 16 KiB to 64 KiB, for communicators of these sizes.

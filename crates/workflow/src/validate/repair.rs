@@ -5,7 +5,7 @@ use collrules_record::{Cell, Validation};
 use collrules_rules::RuleTable;
 use collrules_rules::emit::{Notes, Target, TargetFormat, write_accepting};
 use collrules_runner::proof::Proof;
-use collrules_tuner::repair::{Reach, Repair, repair, without};
+use collrules_tuner::repair::{Reach, Repair, all_told, repair, without};
 
 use super::comparison::Bench;
 use super::kept::Original;
@@ -130,11 +130,14 @@ fn rewrite(
 }
 
 fn wanted(bench: &Bench<'_>, subject: &Subject, validation: &Validation) -> Repair {
-    let Some(round) = validation.last().filter(|_| bench.options.repair) else { return Repair::default() };
+    if !bench.options.repair {
+        return Repair::default();
+    }
+    let Some(round) = all_told(&validation.rounds) else { return Repair::default() };
     let halves = (&subject.table, &subject.handover);
     let inside = |cell: Cell| subject.inside(cell);
     let reach = Reach { freed: subject.freed(), settled: subject.settled(), inside: &inside };
-    repair(round, bench.criteria, halves, subject.release, subject.assumptions(), &reach)
+    repair(&round, bench.criteria, halves, subject.release, subject.assumptions(), &reach)
 }
 
 /// What is true once the repair is in place.
