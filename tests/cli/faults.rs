@@ -76,8 +76,8 @@ fn measure_with_fault(mpi: &OpenMpi, scratch: &Path, fault: &str, more: &str) ->
     let worker = Path::new(env!("CARGO_BIN_EXE_collrules")).with_file_name("collrules-worker");
     let script = script(scratch, &format!("exec {} --fault '{fault}'", worker.display()));
     let out = scratch.join("run");
-    let arguments = "measure --ops bcast --np 4 --sizes 1K:4K --segments 1K --oversubscribe --budget 12s --launches 2 \
-                     --hang-timeout 4s --out";
+    let arguments =
+        "measure --ops bcast --np 4 --sizes 1K:4K --segments 1K --oversubscribe --launches 2 --hang-timeout 4s --out";
     let mut command = mpi.collrules(arguments, &out);
     command.args(more.split_whitespace()).arg("--worker").arg(script);
     let ran = Ran::from(command.output().unwrap());
@@ -96,7 +96,7 @@ fn candidates_that_fail_are_quarantined_and_the_campaign_goes_on() {
             ("wrong check bcast 4 1024 tuned:6/0/0/0", "wrong result"),
         ] {
             let scratch = tempfile::tempdir().unwrap();
-            let (ran, samples) = measure_with_fault(mpi, scratch.path(), fault, "");
+            let (ran, samples) = measure_with_fault(mpi, scratch.path(), fault, "--budget 12s");
             let ran = ran.exits(0);
             let culprit = fault.split_whitespace().last().unwrap();
             let disqualified: Vec<&str> = samples.lines().filter(|line| line.contains("disqualified")).collect();
@@ -116,16 +116,18 @@ fn candidates_that_fail_are_quarantined_and_the_campaign_goes_on() {
     });
 }
 
-/// A pattern that ends jobs, or hangs, is left out like a candidate would be, and no candidate is blamed for it.
+/// A pattern that ends jobs, or hangs, is left out like a candidate would be, and no candidate is blamed for it. It takes three
+/// launches that fail, each of which waits for 4 s where it hangs.
 #[test]
 fn a_pattern_that_fails_is_blamed_alone() {
+    let more = "--patterns --only bcast:chain --budget 30s";
     under_each_release(|mpi| {
         for (fault, culprit) in [
             ("crash time pattern:rotation 4 2048 *", "pattern:rotation,4,2048,ranks:0-3"),
             ("hang time pattern:pingpong 2 4096 *", "pattern:pingpong,2,4096,ranks:0+1"),
         ] {
             let scratch = tempfile::tempdir().unwrap();
-            let (ran, samples) = measure_with_fault(mpi, scratch.path(), fault, "--patterns --only bcast:chain");
+            let (ran, samples) = measure_with_fault(mpi, scratch.path(), fault, more);
             let ran = ran.exits(0);
             let timed = |line: &&str| line.ends_with(',');
             let rows = || samples.lines().skip(2);
@@ -189,7 +191,7 @@ fn a_launcher_that_ignores_the_end_is_killed_with_all_its_processes() {
 fn a_builtin_that_fails_costs_its_cell_alone() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
-        let (ran, samples) = measure_with_fault(mpi, scratch.path(), "exit time bcast 4 2048 builtin", "");
+        let (ran, samples) = measure_with_fault(mpi, scratch.path(), "exit time bcast 4 2048 builtin", "--budget 12s");
         ran.exits(0);
         let disqualified: Vec<&str> = samples.lines().filter(|line| line.contains("disqualified")).collect();
         assert_eq!(disqualified.len(), 1, "{disqualified:?}");
