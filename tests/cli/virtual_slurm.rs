@@ -85,7 +85,7 @@ fn jobs_that_were_ended_go_on() {
         return;
     }
     let scratch = tempfile::tempdir().unwrap();
-    let lines = "submit() { $C submit --nodes 2 --ppn 2 --time 4m --out $OUT/run -- tune $OPTIONS --launches 4 --budget 40s; }\n\
+    let lines = "submit() { $C submit --nodes 2 --ppn 2 --time 4m --out $OUT/run -- tune $OPTIONS --budget 40s; }\n\
          job() { grep -o '\"job\": \"[0-9]*' $OUT/run/submission.json | tail -n 1 | grep -o '[0-9]*$'; }\n\
          begun() { until grep -q ended $OUT/run/launches.jsonl 2>/dev/null; do sleep 0.2; done; }\n\
          submit; begun; $C status $OUT/run; scancel $(job); $C watch --every 1s $OUT/run\n\
