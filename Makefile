@@ -88,7 +88,7 @@ test-all: test cluster-test
 
 # The whole workspace, as for `make test`: with other features of dependencies, cargo would compile these anew.
 cluster-test: setup-tests
-	$(CARGO) test --workspace --test cli virtual_cluster -- --include-ignored --nocapture
+	$(CARGO) test --workspace --test cli virtual_ -- --include-ignored --nocapture
 
 # The fuzz targets are type-checked only: the fuzzer's own library is left out, and with it the need of a C++ compiler.
 # The build without the mpi feature must not reach for MPI or libclang, not even through a dependency.

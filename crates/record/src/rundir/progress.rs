@@ -98,7 +98,7 @@ mod tests {
                        \0\0\0\n{\"begun\":{\"launch\":1,\"planned\":0,\"at\":\"x\"}}\n{\"ended\":{\"lau";
         fs::write(run.file(LAUNCHES), journal).expect("writes");
         let samples = "# collrules samples 1.1\nlaunch,visit,round,collective\n0,0,0,bcast,4,8,builtin,1,1,1,\n\
-                       0,0,1,bcast,4,8,builtin,1,1,1,\n0,,,bcast,4,8,tuned:1/0/0/0,,,,dropped: x\n0,0,0,scatter,4,8,bui";
+                       0,0,1,bcast,4,8,builtin,1,1,1,\n0,,,bcast,4,8,tuned:1/0/0/0,,,,dropped: x\n0,0,0,scatter,4,8,b";
         fs::write(run.file(SAMPLES), samples).expect("writes");
         let progress = run.progress();
         assert_eq!((progress.begun, progress.complete, progress.failed, progress.under_way), (2, 0, 1, true));
