@@ -25,7 +25,8 @@ fn in_slurm(hosts: &str, mpi: Option<&OpenMpi>, out: &Path, lines: &str) -> Ran 
         "OPTIONS",
         "--ops bcast --np 4 --sizes 64K --segments 8K --fanouts 2 --launches 2 --no-validate --refine 0",
     );
-    if let Some(directory) = mpi.and_then(|mpi| mpi.mpirun.parent()) {
+    // The mpirun of the machine has no directory: it is in PATH already.
+    if let Some(directory) = mpi.and_then(|mpi| mpi.mpirun.parent()).filter(|path| !path.as_os_str().is_empty()) {
         let path = std::env::var("PATH").unwrap_or_default();
         bounded.env("PATH", format!("{}:{path}", directory.canonicalize().unwrap().display()));
     }
