@@ -32,7 +32,7 @@
 //! | [`benchmark`] | an OSU-style benchmark and its lines |
 //! | [`drift`] | whether a machine behaves as it did, and its rules still hold |
 //! | [`estimate`] | a value with its interval |
-//! | [`line`] | lines through times, and where one line gives way to another |
+//! | [`mod@line`] | lines through times, and where one line gives way to another |
 //! | [`findings`] | what the analysis concluded, as plain data |
 //! | [`guidelines`] | what a check of performance guidelines found |
 //! | [`status`] | how far the jobs and runs of a directory are |
