@@ -14,7 +14,7 @@ pub(crate) struct Report {
     /// An earlier run: say what changed since, and whether its rules still suit
     #[arg(long, value_name = "RUN|FINDINGS")]
     pub(crate) compare: Option<PathBuf>,
-    /// How to write it [default: what the name behind --out ends with, else text]
+    /// How to write it [default: what the name after --out ends with, else text]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<ReportFormat>,
     /// The file to write, in place of what has that name [default: standard output]

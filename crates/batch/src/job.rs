@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use collrules_record::Seconds;
 use collrules_record::allocation::BatchSystem;
+use collrules_rules::deploy::quoted;
 
 use crate::here::Here;
 use crate::{lsf, pbs, sge, slurm};
@@ -59,11 +60,11 @@ pub struct Dialect {
     pub by_input: bool,
     /// The job's number in what that command says.
     pub job: fn(&str) -> Option<String>,
-    /// What the batch system says of a job, in a few words; nothing where it does not know it (any more).
+    /// What the batch system says of a job, in a few words; nothing where it no longer knows it.
     pub state: fn(&dyn Here, &str) -> Option<String>,
-    /// The command that tells of a job, which is named behind it.
+    /// The command that tells of a job, which is named after it.
     pub follow: &'static [&'static str],
-    /// The command that ends a job, which is named behind it.
+    /// The command that ends a job, which is named after it.
     pub cancel: &'static str,
 }
 
@@ -88,16 +89,6 @@ pub fn script(system: BatchSystem, job: &Job, lines: &[String]) -> Result<String
     all.extend(job.modules.iter().map(|module| format!("module load {}", quoted(module))));
     all.extend(lines.iter().cloned());
     Ok(all.join("\n") + "\n")
-}
-
-/// A word that a shell takes as it is.
-pub fn quoted(word: &str) -> String {
-    let plain = |sign: char| sign.is_ascii_alphanumeric() || "_-./:=,+@%^".contains(sign);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 /// `HOURS:MINUTES:SECONDS`.
@@ -207,12 +198,5 @@ mod tests {
         assert_eq!(number(BatchSystem::Lsf, "Job <17> is submitted to queue <main>.\n").as_deref(), Some("17"));
         assert_eq!(number(BatchSystem::Sge, "17.1-3:1\n").as_deref(), Some("17"));
         assert_eq!(number(BatchSystem::Slurm, "\n"), None);
-    }
-
-    #[test]
-    fn words_with_signs_of_the_shell_are_quoted() {
-        assert_eq!(quoted("1:1M"), "1:1M");
-        assert_eq!(quoted("a b'c"), "'a b'\\''c'");
-        assert_eq!((quoted(""), quoted("$x")), ("''".to_owned(), "'$x'".to_owned()));
     }
 }

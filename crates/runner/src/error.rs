@@ -29,7 +29,7 @@ pub enum RunnerError {
     NoWorker,
     /// A command line that starts no job.
     #[error(
-        "`{words}` cannot be run as an MPI job: {why}. Write mpirun or srun and the program behind --, such as \
+        "`{words}` cannot be run as an MPI job: {why}. Write mpirun or srun and the program after --, such as \
          -- mpirun -np 4 ./app"
     )]
     NotAJob {

@@ -19,15 +19,15 @@ pub fn within(budget: Budget, allocation: Option<&Allocation>) -> Result<(Budget
     let Some(allocation) = allocation else {
         if is_rest {
             return Err(WorkflowError::Usage(
-                "--budget rest is what is left of a job of a batch system, and this runs in none; write a time"
+                "--budget rest is the time that a job of a batch system has left, and this runs in no such job; write a time"
                     .to_owned(),
             ));
         }
         return Ok((asked, None));
     };
     let Some(left) = allocation.left else {
-        let unlimited = format!("{} says of no end", allocation.system);
-        return Ok((asked, is_rest.then(|| format!("{unlimited}: the budget has none either"))));
+        let endless = || format!("{} names no end of this job: the budget has no limit either", allocation.system);
+        return Ok((asked, is_rest.then(endless)));
     };
     let most = Seconds(((left.0 - LEAVE) / EXCESS + 1e-6).floor().max(1.0));
     match asked {

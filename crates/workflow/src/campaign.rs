@@ -46,14 +46,14 @@ pub struct Measured {
     pub tuning: Tuning,
     /// Whether it was begun before.
     pub(crate) resumed: bool,
-    /// When this session began.
+    /// When this process began with it.
     began: Instant,
     /// The directory, held for this process.
     pub(crate) campaign: Campaign,
 }
 
 impl Measured {
-    /// What this session has left of the budget, and of the tenth by which it may be exceeded; nothing where there is none.
+    /// What is left of the budget, with the tenth by which it may be exceeded; nothing where there is no budget.
     pub(crate) fn left(&self) -> Option<Seconds> {
         let budget = self.tuning.budget?;
         Some(Seconds((allotted::EXCESS * budget.0 - self.began.elapsed().as_secs_f64()).max(0.0)))

@@ -2,14 +2,14 @@
 //! are measured again.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use collrules_record::comparison::differences;
 use collrules_record::drift::{Criteria, DRIFT, Drift, FORMAT};
 use collrules_record::manifest;
 use collrules_record::options::{Drifting, Request, System, Tuning};
 use collrules_record::plan::{CellPlan, Schedule};
-use collrules_record::rundir::RunDir;
+use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Candidate, Cell, Manifest, Placement, Plan, Ranks, Seconds};
 use collrules_tuner::Observations;
 use collrules_tuner::drift::{Anchor, Drifted, anchors, drift as compare};
@@ -83,7 +83,8 @@ pub fn drift(
     let command = session.command.clone();
     let mut now =
         campaign::manifest(Request::Tune(Box::new(request)), backend, &started.survey, &plan, &started.pins, command);
-    let place = out.map_or_else(|| free(&run), Path::to_owned);
+    let stamped = || rundir::unused(run.path(), &format!("drift-{}", manifest::stamp()));
+    let place = out.map_or_else(stamped, Path::to_owned);
     let home = RunDir::create(place, &now)?;
     started.backend.use_scratch(home.path());
     // Who serves has to be known before anything is displaced, and is a part of what may have changed.
@@ -128,14 +129,6 @@ fn only_the_cause(error: WorkflowError) -> WorkflowError {
         WorkflowError::Incomplete { cause, .. } => WorkflowError::Runner(*cause),
         other => other,
     }
-}
-
-/// A name for samples in the run that is free.
-fn free(run: &RunDir) -> PathBuf {
-    let stamp = manifest::stamp();
-    let names = std::iter::once(format!("drift-{stamp}")).chain((2..).map(|number| format!("drift-{stamp}-{number}")));
-    let mut free = names.map(|name| run.file(&name)).filter(|path| !path.exists());
-    free.next().unwrap_or_else(|| run.file("drift"))
 }
 
 /// Refuses what no time can be compared on.

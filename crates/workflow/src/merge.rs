@@ -9,7 +9,7 @@ use collrules_record::manifest::{self, Part};
 use collrules_record::options::Merging;
 use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{CLOCK, RunDir, SAMPLES, check_head};
-use collrules_record::{Candidate, Cell, Manifest, Placement, Plan, RunDir as Run};
+use collrules_record::{Candidate, Cell, Manifest, Placement, Plan};
 
 use crate::error::WorkflowError;
 use crate::resume;
@@ -38,7 +38,7 @@ pub fn merge(options: &Merging, session: &mut Session<'_>) -> Result<Merged, Wor
         let run = RunDir::open(path)?;
         let manifest = run.manifest()?;
         resume::refuse_comparison(&run, &manifest)?;
-        if let Some(known) = parts.iter().find(|(other, _): &&(Run, Manifest)| same(other.path(), path)) {
+        if let Some(known) = parts.iter().find(|(other, _): &&(RunDir, Manifest)| same(other.path(), path)) {
             return Err(WorkflowError::Usage(format!("{} is named twice", known.0.path().display())));
         }
         parts.push((run, manifest));

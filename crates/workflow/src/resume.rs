@@ -94,7 +94,7 @@ pub(crate) fn refuse_other_system(
     Err(WorkflowError::OtherSystem { run: run.path().display().to_string(), differences })
 }
 
-/// What to say where this session has other nodes than the one before, from the same part of the same batch system.
+/// What to say where the run is resumed on other nodes than it began on, of the same partition of the same batch system.
 fn moved(manifest: &Manifest, started: &Started) -> Option<String> {
     let (then, now) = (manifest.allocations.last()?, started.allocation.as_ref()?);
     let hosts = (&manifest.survey.hosts, &started.survey.hosts);

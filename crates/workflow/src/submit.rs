@@ -11,6 +11,7 @@ use collrules_record::manifest;
 use collrules_record::options::Submitting;
 use collrules_record::rundir::RunDir;
 use collrules_record::submission::{self, Submission};
+use collrules_rules::deploy;
 
 use crate::error::WorkflowError;
 
@@ -55,18 +56,18 @@ pub fn submit(options: &Submitting, program: &Path) -> Result<All, WorkflowError
     Ok(All { system, jobs })
 }
 
-/// The command of the job, if it is one that can go on in another job.
+/// The command of the job, if another job can resume it.
 fn command(options: &Submitting) -> Result<Vec<String>, WorkflowError> {
     let usage = |what: String| Err(WorkflowError::Usage(what));
     let words = &options.command;
     let words = if words.first().is_some_and(|word| word == "collrules") { &words[1..] } else { &words[..] };
     let Some(name) = words.first().filter(|name| matches!(name.as_str(), "tune" | "measure")) else {
-        return usage(format!("`{}` cannot be submitted: write tune or measure behind --", words.join(" ")));
+        return usage(format!("`{}` cannot be submitted: write tune or measure after --", words.join(" ")));
     };
     let given = |option: &str| words.iter().any(|word| word == option || word.starts_with(&format!("{option}=")));
     if let Some(option) = ["--out", "--resume", "--dry-run"].into_iter().find(|option| given(option)) {
         return usage(format!(
-            "{option} behind {name} is decided by the script: name the directory with --out before --"
+            "the script decides on {option}: leave it out after {name}, and name the directory with --out before --"
         ));
     }
     let mut words = words.to_vec();
@@ -124,9 +125,9 @@ fn script(
         log: directory.join("job"),
     };
     let Dialect { task, .. } = dialect(system);
-    let quoted = |path: &Path| job::quoted(&path.to_string_lossy());
+    let quoted = |path: &Path| deploy::quoted(&path.to_string_lossy());
     let (program, home) = (quoted(program), quoted(directory));
-    let words: Vec<String> = command.iter().map(|word| job::quoted(word)).collect();
+    let words: Vec<String> = command.iter().map(|word| deploy::quoted(word)).collect();
     let (run, seed) = match options.array {
         Some(_) => (format!("{home}/task-${task}"), format!(" --seed \"${task}\"")),
         None => (home, String::new()),
@@ -134,7 +135,7 @@ fn script(
     let lines = [
         String::new(),
         format!("run={run}"),
-        "# A job that goes on where another ended: out of time, requeued, or submitted again.".to_owned(),
+        "# Resumes what an earlier job left: one that ran out of time, was requeued, or is submitted again.".to_owned(),
         "if [ -e \"$run/manifest.json\" ]; then".to_owned(),
         format!("    exec {program} {} --resume \"$run\"", words[0]),
         "fi".to_owned(),

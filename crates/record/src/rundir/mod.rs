@@ -134,6 +134,17 @@ pub struct RunDir {
     absolute: PathBuf,
 }
 
+/// This name in a directory, with a number where it is taken.
+pub fn unused(directory: &Path, name: &str) -> PathBuf {
+    let (mut path, mut number) = (directory.join(name), 1);
+    // A link that leads nowhere is somebody's as well.
+    while path.symlink_metadata().is_ok() {
+        number += 1;
+        path = directory.join(format!("{name}-{number}"));
+    }
+    path
+}
+
 impl RunDir {
     /// Makes the directory of a new campaign, with its manifest and without samples.
     ///

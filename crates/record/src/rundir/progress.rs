@@ -1,6 +1,6 @@
 //! How far a campaign is, read by anybody while it is written: without a lock, and whatever is half there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::SystemTime;
 
@@ -12,16 +12,12 @@ use crate::units::Seconds;
 /// How far a campaign is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
-    /// Launches that were begun.
-    pub begun: u32,
     /// Launches that ended with all that they were to do.
     pub complete: u32,
-    /// Launches that ended early, and why the last of them did.
+    /// Launches that ended early.
     pub failed: u32,
     /// Why the last one that failed did.
     pub why: Option<String>,
-    /// Whether a launch has begun that has not ended.
-    pub under_way: bool,
     /// Seconds that launches spent on measuring.
     pub spent: Seconds,
     /// Timings.
@@ -38,28 +34,17 @@ impl RunDir {
     pub fn progress(&self) -> Progress {
         let mut progress = Progress::default();
         let journal = fs::read(self.file(LAUNCHES)).unwrap_or_default();
-        let mut spent = std::collections::BTreeMap::new();
-        let mut open = BTreeSet::new();
+        let mut spent = BTreeMap::new();
         for line in journal[..whole_lines(&journal)].split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
-                Ok(Entry::Begun { launch, .. }) => {
-                    progress.begun += 1;
-                    open.insert(launch);
-                }
-                Ok(Entry::Ended { launch, complete, why }) => {
-                    open.remove(&launch);
-                    if complete {
-                        progress.complete += 1;
-                    } else {
-                        (progress.failed, progress.why) = (progress.failed + 1, Some(why));
-                    }
+                Ok(Entry::Ended { complete: true, .. }) => progress.complete += 1,
+                Ok(Entry::Ended { why, .. }) => {
+                    (progress.failed, progress.why) = (progress.failed + 1, Some(why));
                 }
                 Ok(Entry::Spent { launch, seconds }) => drop(spent.insert(launch, seconds)),
                 _ => {}
             }
         }
-        // Launches before the last one that did not end were killed with their controller.
-        progress.under_way = open.contains(&progress.begun.saturating_sub(1));
         progress.spent = Seconds(spent.into_values().sum());
         let samples = fs::read(self.file(SAMPLES)).unwrap_or_default();
         let mut cells = BTreeSet::new();
@@ -101,7 +86,7 @@ mod tests {
                        0,0,1,bcast,4,8,builtin,1,1,1,\n0,,,bcast,4,8,tuned:1/0/0/0,,,,dropped: x\n0,0,0,scatter,4,8,b";
         fs::write(run.file(SAMPLES), samples).expect("writes");
         let progress = run.progress();
-        assert_eq!((progress.begun, progress.complete, progress.failed, progress.under_way), (2, 0, 1, true));
+        assert_eq!((progress.complete, progress.failed), (0, 1));
         assert_eq!((progress.samples, progress.cells, progress.spent), (2, 1, Seconds(4.5)));
         assert_eq!(progress.why.as_deref(), Some("a node died"));
         assert!(progress.silent.is_some());

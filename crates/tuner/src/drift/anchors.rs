@@ -35,9 +35,8 @@ impl Anchor {
     }
 }
 
-/// So many cells of a run that were measured in several launches: from each
-/// collective in turn the one that is farthest from those that are chosen, in communicator size and message size. Cells that
-/// rules serve come first. `given` says what is measured for a candidate, if it can be measured again.
+/// At most `count` cells of a run that were measured in several launches. Each collective in turn gives the one that is
+/// farthest from those chosen before, in communicator size and message size; cells that rules serve count double. `given` says what is measured for a candidate, if it can be measured again.
 pub fn anchors(
     findings: &Findings,
     observations: &Observations,

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use collrules_record::installed::{INSTALLED, Installation};
 use collrules_record::manifest;
 use collrules_record::options::Installing;
-use collrules_record::rundir::{FINDINGS, HAN, RULES};
+use collrules_record::rundir::{self, FINDINGS, HAN, RULES};
 
 use crate::error::WorkflowError;
 
@@ -40,10 +40,7 @@ impl Place {
 
     /// A directory for a new install.
     pub(super) fn generation(&self) -> PathBuf {
-        let stamp = manifest::stamp();
-        let names = std::iter::once(stamp.clone()).chain((2..).map(|number| format!("{stamp}-{number}")));
-        let mut free = names.map(|name| self.home.join(name)).filter(|path| path.symlink_metadata().is_err());
-        free.next().unwrap_or_else(|| self.home.join(stamp))
+        rundir::unused(&self.home, &manifest::stamp())
     }
 
     /// All installs, oldest first.
