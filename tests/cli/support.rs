@@ -219,9 +219,15 @@ pub(crate) fn under_each_release(test: impl Fn(&OpenMpi) + Sync) {
     });
 }
 
-/// Runs a test under each installation, one after the other, while no other job runs: for those that judge times.
+/// Runs a test while no other job runs: for those that judge times, or bring up what there is once.
+#[cfg(feature = "mpi")]
+pub(crate) fn alone<T>(test: impl FnOnce() -> T) -> T {
+    let _places = PLACES.take(true);
+    test()
+}
+
+/// Runs a test under each installation, one after the other, [`alone`].
 #[cfg(feature = "mpi")]
 pub(crate) fn alone_under_each_release(test: impl Fn(&OpenMpi)) {
-    let _places = PLACES.take(true);
-    installations().iter().for_each(test);
+    alone(|| installations().iter().for_each(test));
 }

@@ -12,7 +12,7 @@ use collrules_record::guidelines::Checked;
 use collrules_record::model::Model;
 use collrules_rules::Collective;
 
-use crate::support::{OpenMpi, Ran, alone_under_each_release, findings, prepare, skip};
+use crate::support::{OpenMpi, Ran, alone, alone_under_each_release, findings, prepare, skip};
 
 const STATE: &str = "/run/collrules-virtual-cluster";
 
@@ -39,7 +39,7 @@ fn is_possible() -> bool {
 }
 
 fn try_hosts() -> bool {
-    let ran = Ran::from(virtual_cluster("run", "--hosts 2 -- hostname").output().unwrap());
+    let ran = alone(|| Ran::from(virtual_cluster("run", "--hosts 2 -- hostname").output().unwrap()));
     // The script says with 4 that the system does not serve; any other failure is its own.
     if ran.code == Some(4) {
         skip(&format!("no virtual cluster here: {}", ran.stderr.trim()));

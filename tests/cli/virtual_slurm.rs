@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use collrules_record::allocation::BatchSystem;
 use collrules_record::rundir::RunDir;
 
-use crate::support::{OpenMpi, Ran, alone_under_each_release, prepare, skip};
+use crate::support::{OpenMpi, Ran, alone, alone_under_each_release, prepare, skip};
 
 /// Not the name that people give their clusters.
 const NAME: &str = "slurmtst";
@@ -36,7 +36,7 @@ fn in_slurm(hosts: &str, mpi: Option<&OpenMpi>, out: &Path, lines: &str) -> Ran 
 /// Whether a Slurm can be had here. Says aloud where not, and why.
 fn is_possible() -> bool {
     static POSSIBLE: LazyLock<bool> = LazyLock::new(|| {
-        let ran = in_slurm("--hosts 2", None, Path::new("/"), "srun --nodes 2 hostname | sort");
+        let ran = alone(|| in_slurm("--hosts 2", None, Path::new("/"), "srun --nodes 2 hostname | sort"));
         if ran.code == Some(4) {
             skip(&format!("no virtual Slurm here: {}", ran.stderr.trim()));
             return false;
@@ -92,7 +92,7 @@ fn jobs_that_were_ended_go_on() {
          submit; begun; $C status $OUT/run; scancel $(job); $C watch --every 1s $OUT/run\n\
          wc -l < $OUT/run/samples.csv > $OUT/before; submit; sleep 6; scontrol requeue $(job)\n\
          $C watch --every 1s $OUT/run; cat $OUT/run/job-*.log";
-    let ran = in_slurm("--hosts 2 --slots 2", None, scratch.path(), lines).exits(0);
+    let ran = alone(|| in_slurm("--hosts 2 --slots 2", None, scratch.path(), lines)).exits(0);
     assert!(ran.stdout.contains("Slurm job 1: RUNNING"), "{}", ran.stdout);
     let run = RunDir::open(scratch.path().join("run")).unwrap();
     assert!(run.file("rules.conf").exists(), "{}", ran.stdout);
@@ -113,7 +113,7 @@ fn arrays_have_a_run_for_each_job() {
     let scratch = tempfile::tempdir().unwrap();
     let lines = "$C submit --nodes 1 --ppn 4 --time 2m --array 2 --out $OUT/runs -- tune $OPTIONS --budget 8s\n\
                  $C watch --every 1s $OUT/runs; $C status $OUT/runs --json";
-    let ran = in_slurm("--hosts 2 --slots 4", None, scratch.path(), lines).exits(0);
+    let ran = alone(|| in_slurm("--hosts 2 --slots 4", None, scratch.path(), lines)).exits(0);
     for task in ["task-1", "task-2"] {
         let run = RunDir::open(scratch.path().join("runs").join(task)).unwrap();
         assert!(run.file("rules.conf").exists(), "{task}\n{}", ran.stdout);

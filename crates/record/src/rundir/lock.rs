@@ -2,6 +2,9 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use super::{MANIFEST, RunDir, RunDirError, SAMPLES};
 
@@ -21,10 +24,22 @@ impl RunDir {
             opened => (opened, self.file(SAMPLES)),
         };
         let file = file.map_err(|cause| RunDirError::Append { path: path.clone(), cause: cause.to_string() })?;
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            return Err(RunDirError::Busy { path });
-        }
+        lock(&file, &path)?;
         self.sweep();
         Ok(Held(file))
+    }
+}
+
+/// Locks a file, and says whether its file system has locks: some shared ones have none. A process that is just being
+/// started holds the locks of the one that starts it for a moment, so that a lock that was given free may seem taken.
+pub(super) fn lock(file: &File, path: &Path) -> Result<bool, RunDirError> {
+    let until = Instant::now() + Duration::from_millis(500);
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(_)) => return Ok(false),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(Duration::from_millis(10)),
+            Err(TryLockError::WouldBlock) => return Err(RunDirError::Busy { path: path.to_owned() }),
+        }
     }
 }

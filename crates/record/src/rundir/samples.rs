@@ -1,12 +1,13 @@
 //! The samples file: whole lines only, whenever the writer was interrupted.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::{self, RunDirError};
 use super::lines::{line_of, line_of_timed, row_of};
+use super::lock::lock;
 use crate::format::FormatVersion;
 use crate::pattern::Pattern;
 use crate::sample::{COLUMNS, Ended, EndedPoint, FORMAT, PatternSample, Row, Sample, TimedRow};
@@ -149,12 +150,7 @@ impl SampleWriter {
         let failed = |cause: io::Error| RunDirError::Append { path: path.clone(), cause: cause.to_string() };
         let mut file = OpenOptions::new().read(true).append(true).open(&path).map_err(failed)?;
         // Given free by the system with the last handle, so that no lock outlives its process.
-        let locked = match file.try_lock() {
-            Ok(()) => true,
-            Err(TryLockError::WouldBlock) => return Err(RunDirError::Busy { path }),
-            // Some shared file systems have no locks.
-            Err(TryLockError::Error(_)) => false,
-        };
+        let locked = lock(&file, &path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
         let mut length = whole_lines(&bytes);
