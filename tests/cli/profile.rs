@@ -12,7 +12,7 @@ use collrules_rules::Operation;
 use crate::support::{OpenMpi, Ran, bounded, prepare, skip, under_each_release};
 
 /// The library: built with the tests, since they depend on its crate.
-fn library() -> PathBuf {
+pub(crate) fn library() -> PathBuf {
     let beside = Path::new(env!("CARGO_BIN_EXE_collrules")).parent().unwrap();
     let library = beside.join("deps/libcollrules_profile.so");
     assert!(library.is_file(), "{} is not there", library.display());
@@ -20,7 +20,7 @@ fn library() -> PathBuf {
 }
 
 /// A source of the tests, compiled; nothing where that cannot be done here.
-fn compiled(scratch: &Path, compiler: &str, source: &str, options: &[&str]) -> Option<PathBuf> {
+pub(crate) fn compiled(scratch: &Path, compiler: &str, source: &str, options: &[&str]) -> Option<PathBuf> {
     let program = scratch.join(format!("calls{}", options.join("")));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli").join(source);
     let output = Command::new(compiler).args(options).arg(&source).arg("-o").arg(&program).arg("-ldl").output();
@@ -56,14 +56,14 @@ fn profiled(mpi: &OpenMpi, out: &Path, more: &[&str], words: &[String]) -> Ran {
     on(mpi, &[&fixed[..], more].concat(), words)
 }
 
-fn read(out: &Path) -> Profile {
+pub(crate) fn read(out: &Path) -> Profile {
     serde_json::from_str(&fs::read_to_string(out.join("profile.json")).unwrap()).unwrap()
 }
 
-type Counts = BTreeMap<(Operation, Mode, u32, u64), u64>;
+pub(crate) type Counts = BTreeMap<(Operation, Mode, u32, u64), u64>;
 
 /// Calls of all ranks by operation, mode, communicator size and message bytes.
-fn counts(profile: &Profile) -> Counts {
+pub(crate) fn counts(profile: &Profile) -> Counts {
     let mut counts = Counts::new();
     for calls in &profile.calls {
         let key = (calls.operation, calls.mode, profile.communicator(calls).ranks.0, calls.bytes.0);
@@ -74,7 +74,7 @@ fn counts(profile: &Profile) -> Counts {
 }
 
 /// What `calls.c` calls on 4 ranks.
-fn expected() -> Counts {
+pub(crate) fn expected() -> Counts {
     use Mode::{Blocking, NonBlocking, Persistent};
     let mut all: Vec<(Operation, Mode, u32, u64, u64)> = vec![
         (Operation::Bcast, Blocking, 4, 1000, 7 * 4),
@@ -424,6 +424,9 @@ fn a_program_is_tried_in_pairs_until_it_is_clear() {
         attempt("fails", &[], "exit 4").exits(3).complains("exit code 4");
         attempt("bad", &["--metric", "("], "true").exits(2).complains("regular expression");
         attempt("setup", &["--setup", "exit 1"], "true").exits(3).complains("--setup");
+        let other = scratch.path().join("other.conf");
+        fs::write(&other, "{\"rules\": 1}").unwrap();
+        on(mpi, &["try", other.to_str().unwrap()], &job(mpi, 1, &["true"])).exits(3).complains("does not accept");
     });
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use collrules_record::manifest::Manifest;
+use collrules_record::plan::CellPlan;
 use collrules_record::profile::{Activity, Calls, Communicator, FORMAT, Mode, Profile, Spread};
 use collrules_record::{Bytes, Nodes, Ranks, Seconds};
 use collrules_rules::Operation;
@@ -93,6 +94,10 @@ fn what_a_program_calls_is_what_is_measured_and_what_is_saved_is_said() {
     cells.sort_unstable();
     // Elements of 4 bytes: 10 bytes are measured as 12.
     assert_eq!(cells, ["allreduce on 8 ranks at 12B", "bcast on 4 ranks at 300000B", "bcast on 8 ranks at 1MiB"]);
+    let weight = |planned: &CellPlan| planned.weight.unwrap().0;
+    let mut weights: Vec<f64> = manifest.plan.cells.iter().map(weight).collect();
+    weights.sort_by(f64::total_cmp);
+    assert_eq!(weights, [5.0, 10.0, 40.0]);
 
     // The simulated builtin is a binomial tree, which long messages lose by.
     let shown = run(&["profile", "show", &file, "--run", out.to_str().unwrap()]).exits(0);
@@ -138,6 +143,8 @@ fn several_programs_are_combined_by_how_much_each_counts() {
     // Algorithms may be named of whatever they call.
     let reduce = profile(scratch.path(), "reduce.json", &[(8, Operation::Allreduce, 1 << 20, 1.0)]);
     run(&["plan", "--simulate", "--profile", reduce.to_str().unwrap(), "--only", "allreduce:ring"]).exits(0);
+    let words = ["plan", "--simulate", "--profile", reduce.to_str().unwrap(), "--only", "allreduce:ring,bcast:chain"];
+    run(&words).exits(2).complains("--only names an algorithm of bcast, in which these programs spend no time");
     // A hundredth of the time is not measured.
     assert_eq!((planned("1"), planned("0.01"), planned("100")), (2, 1, 1));
 }

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use collrules_record::allocation::BatchSystem;
 use collrules_record::rundir::RunDir;
 
+use crate::profile::{compiled, counts, expected, library, read};
 use crate::support::{OpenMpi, Ran, alone, alone_under_each_release, prepare, skip};
 
 /// Not the name that people give their clusters.
@@ -119,4 +120,35 @@ fn arrays_have_a_run_for_each_job() {
         assert!(run.file("rules.conf").exists(), "{task}\n{}", ran.stdout);
         assert_eq!(run.manifest().unwrap().allocations[0].job, format!("1_{}", &task[5..]));
     }
+}
+
+/// A program that Slurm's own srun starts is counted to the last call, whatever of the environment srun hands on.
+#[test]
+#[ignore = "part of `make test-all`"]
+fn programs_that_srun_starts_are_counted() {
+    if !is_possible() {
+        return;
+    }
+    alone_under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let Some(program) = compiled(scratch.path(), "mpicc", "calls.c", &[]) else { return };
+        let libraries = match mpi.mpirun.parent().and_then(Path::parent) {
+            Some(installed) if !mpi.is_before(5) => installed.join("lib").canonicalize().unwrap().display().to_string(),
+            _ => String::new(),
+        };
+        let lines = format!(
+            "export LD_LIBRARY_PATH={libraries}\nprofiled() {{ $C profile --library {library} --out $OUT/$1 -- \
+             srun $2 -N2 --ntasks-per-node=2 --mpi=pmix {program}; }}\nprofiled plain\n\
+             profiled listed --export=PATH,LD_LIBRARY_PATH\n! profiled none --export=NONE\n",
+            library = library().display(),
+            program = program.display(),
+        );
+        let ran = in_slurm("--hosts 2 --slots 2", Some(mpi), scratch.path(), &lines).exits(0);
+        ran.complains("--export=NONE keeps all variables from the ranks");
+        for name in ["plain", "listed"] {
+            let profile = read(&scratch.path().join(name));
+            assert_eq!(counts(&profile), expected(), "{name} under {}", mpi.version);
+            assert_eq!(profile.nodes.0, [2, 2], "{name} under {}", mpi.version);
+        }
+    });
 }

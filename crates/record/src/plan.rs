@@ -175,6 +175,9 @@ pub struct CellPlan {
     /// Mock-ups that were wanted and are not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
+    /// What the programs that are tuned for spend in its calls; missing where it is not tuned for programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<Seconds>,
 }
 
 /// A pattern with the ranks that carry it out.
@@ -273,7 +276,7 @@ impl Default for Schedule {
 impl CellPlan {
     /// A cell with these candidates, builtin first, and nothing else to say.
     pub fn new(cell: Cell, candidates: Vec<Candidate>) -> Self {
-        Self { cell, candidates, shared: Vec::new(), left_out: Vec::new() }
+        Self { cell, candidates, shared: Vec::new(), left_out: Vec::new(), weight: None }
     }
 }
 

@@ -42,8 +42,8 @@ pub fn run<X: Executor>(plan: &LaunchPlan, executor: &mut X, report: &mut dyn Fn
                 for (candidate, why) in opened.failed {
                     report(Event::Disqualified { cell, candidate, why });
                 }
-                let dropped = scheduler.opened(cell, &failed, &opened.checks, opened.round_cost);
                 let at = executor.elapsed();
+                let dropped = scheduler.opened(cell, &failed, &opened.checks, opened.round_cost, at);
                 report(Event::Opened { cell, seconds: at - start, at });
                 for (candidate, why) in dropped {
                     report(Event::Dropped { cell, candidate, why });

@@ -38,6 +38,9 @@ pub struct LaunchCell {
     /// not checked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<Seconds>,
+    /// What programs spend in its calls: cells with more come first, and have more of the time where calls take seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<Seconds>,
 }
 
 /// How much of a launch's time a cell is worth, after what earlier launches said.
@@ -132,12 +135,12 @@ impl LaunchPlan {
 impl LaunchCell {
     /// A cell with these candidates, as much worth as others.
     pub fn new(cell: Cell, candidates: Vec<Candidate>) -> Self {
-        Self { cell, candidates, effort: Effort::default(), round: None }
+        Self { cell, candidates, effort: Effort::default(), round: None, weight: None }
     }
 }
 
 impl From<&CellPlan> for LaunchCell {
     fn from(planned: &CellPlan) -> Self {
-        Self::new(planned.cell, planned.candidates.clone())
+        Self { weight: planned.weight, ..Self::new(planned.cell, planned.candidates.clone()) }
     }
 }

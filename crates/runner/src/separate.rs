@@ -256,6 +256,7 @@ mod tests {
             candidates: std::iter::once(Candidate::Builtin).chain(tuned.iter().copied()).collect(),
             shared: Vec::new(),
             left_out: Vec::new(),
+            weight: None,
         };
         Plan {
             cells: vec![

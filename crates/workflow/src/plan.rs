@@ -1,7 +1,7 @@
 //! From options and a survey to a plan, and how the budget is shared.
 
 use collrules_record::options::{PAIRS, System, Timing, Tuning};
-use collrules_record::plan::Schedule;
+use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::Seconds;
 use collrules_record::{Plan, Survey};
 use collrules_runner::RunnerError;
@@ -74,11 +74,12 @@ pub(crate) fn refinement_per_launch(tuning: &Tuning) -> Option<Seconds> {
 pub fn plan(tuning: &Tuning, survey: &Survey, startup: Seconds) -> Result<Plan, RunnerError> {
     let launches = f64::from(tuning.launches) * halves(tuning);
     let shares = Shares::of(tuning, startup);
-    let measuring = tuning.budget.map(|budget| {
-        (budget.0 - shares.validation - shares.refinement - starting(tuning, startup).0).max(0.0) / launches
-    });
+    let measuring = |refinement: f64| {
+        let rest = |budget: Seconds| budget.0 - shares.validation - refinement - starting(tuning, startup).0;
+        tuning.budget.map(|budget| Seconds(rest(budget).max(0.0) / launches))
+    };
     let schedule = Schedule {
-        budget: measuring.map(Seconds),
+        budget: measuring(shares.refinement),
         startup,
         min_gain: tuning.criteria.min_gain,
         keep_slow: tuning.keep_slow,
@@ -86,7 +87,17 @@ pub fn plan(tuning: &Tuning, survey: &Survey, startup: Seconds) -> Result<Plan, 
     };
     let System { layout, oversubscribe, .. } = tuning.system;
     let planner = Planner { grid: &tuning.grid, layout, oversubscribe: oversubscribes(oversubscribe), survey };
-    planner.plan(tuning.launches, schedule, tuning.seed).map_err(|error| error.on(tuning.system.is_simulated()))
+    let planned = planner.plan(tuning.launches, schedule, tuning.seed);
+    let mut plan = planned.map_err(|error| error.on(tuning.system.is_simulated()))?;
+    // Refinement measures between two cells. Programs may call each collective with one size.
+    let alike = |pair: &[CellPlan]| {
+        let (one, other) = (pair[0].cell, pair[1].cell);
+        one.collective == other.collective && (one.ranks == other.ranks || tuning.refinement.ranks)
+    };
+    if !plan.cells.windows(2).any(alike) {
+        plan.schedule.budget = measuring(0.0);
+    }
+    Ok(plan)
 }
 
 /// Takes the layout in which programs spend the most time, where none was asked for, and says so where it is not the usual one.

@@ -94,6 +94,7 @@ fn nothing() -> Judgement {
 /// The settings that put a tuning in force.
 fn settings_of(opened: &Opened, program: &Program) -> Result<BTreeMap<String, String>, WorkflowError> {
     refuse_settings(program)?;
+    opened.refuse_unreadable()?;
     let settings = opened.settings()?;
     if settings.is_empty() {
         return Err(WorkflowError::Usage(format!(

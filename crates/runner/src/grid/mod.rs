@@ -21,7 +21,7 @@ use collrules_record::CandidateName;
 use collrules_record::options::Grid;
 use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
 use collrules_record::profile::weight::{COVERED, Weight};
-use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Survey};
+use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Seconds, Survey};
 use collrules_reference::Reference;
 use collrules_rules::registry;
 use collrules_rules::{Behaviour, Choice, Collective, Release};
@@ -112,6 +112,10 @@ impl Planner<'_> {
         };
         let mut plan = Planner { grid: &narrowed, ..*self }.plan_cells(launches, schedule, seed, Some(&cells))?;
         plan.skipped.extend(skipped);
+        for planned in &mut plan.cells {
+            let of_cell = |weight: &&Weight| weight.cell == planned.cell && self.lies(self.layout, weight);
+            planned.weight = Some(Seconds(self.grid.weights.iter().filter(of_cell).map(|weight| weight.time.0).sum()));
+        }
         Ok(plan)
     }
 
@@ -308,7 +312,7 @@ impl Planner<'_> {
         let Selected { mockups, left_out } = self.mockups_of(cell);
         let mockups = mockups.into_iter().map(Candidate::Mockup);
         let candidates = std::iter::once(Candidate::Builtin).chain(tuned).chain(references).chain(mockups).collect();
-        CellPlan { cell, candidates, shared, left_out }
+        CellPlan { cell, candidates, shared, left_out, weight: None }
     }
 
     /// The mock-ups that a cell gets, and those that it cannot have.

@@ -32,6 +32,16 @@ const HICCUP: f64 = 50e-3;
 /// How many times the best one's check one of that length has to take for a candidate to be dropped.
 const CHECK_FACTOR: f64 = 3.0;
 
+/// Calls of so many seconds are so much longer than what setting up connections takes that the first one says as much as any
+/// other, and so long that a budget pays for few.
+pub(super) const SECONDS: f64 = 0.5;
+
+/// Where calls take seconds, the time that is left has to pay for so many visits: six make a test, and more a sure one.
+const PAID_VISITS: f64 = 10.0;
+
+/// So many rivals of the builtin stay whatever they take.
+const LEAST_RIVALS: usize = 2;
+
 /// What certainly takes so many times the time of the best is dropped for good: between launches of one job on one
 /// machine, medians differ by less in 99 of 100 cells (measured on Summit and PEAK, public data of ORNL).
 const FINAL_FACTOR: f64 = 2.0;
@@ -51,6 +61,8 @@ pub(super) struct CellState {
     pub(super) needed: usize,
     /// Whether earlier launches checked all candidates, so that no check has to tell what a round takes.
     pub(super) is_known: bool,
+    /// Whether earlier launches showed that calls take seconds.
+    pub(super) takes_seconds: bool,
     /// Whether candidates are compared, beginning with the builtin; the casts of a pattern are timed each for itself.
     pub(super) is_compared: bool,
     /// Candidates that stay whatever they take: the builtin, and what is left of it when another component is out of
@@ -94,6 +106,7 @@ impl CellState {
         Self {
             round_cost: planned.round.map_or(0.0, |round| round.0),
             is_known: planned.round.is_some(),
+            takes_seconds: planned.round.is_some_and(|round| round.0 > SECONDS * candidates as f64),
             visits: 0,
             rounds: 0,
             effort: planned.effort,
@@ -112,6 +125,7 @@ impl CellState {
         Self {
             round_cost: 0.0,
             is_known: false,
+            takes_seconds: false,
             visits: 0,
             rounds: 0,
             effort: Effort::Normal,
@@ -144,15 +158,16 @@ impl CellState {
     }
 
     /// Takes in what checks took, and removes candidates that took so much longer than the best that timing their calls,
-    /// which would take most of the launch, would be a waste. Only those that are `familiar` can be judged by it, and the
-    /// fastest stays in any case, so that there is something to compare.
+    /// which would take most of the launch, would be a waste. Only those that are `familiar`, or take seconds more, can be
+    /// judged by it, and the fastest stays in any case, so that there is something to compare.
     pub(super) fn drop_hopeless(&mut self, checks: &[f64], familiar: impl Fn(usize) -> bool) -> Vec<(usize, String)> {
         let took = |place: usize| checks.get(place).copied().unwrap_or_default();
         let by_check = |a: &usize, b: &usize| took(*a).total_cmp(&took(*b));
         let eligible = self.active.iter().copied().filter(|place| !self.yardsticks.contains(place));
         let Some(best) = eligible.min_by(by_check).map(took) else { return Vec::new() };
         let stays = self.rivals().min_by(by_check);
-        let is_call = |place: usize| best > LONG_CALL && took(place) > best + HICCUP && familiar(place);
+        let is_call =
+            |place: usize| best > LONG_CALL && took(place) > best + if familiar(place) { HICCUP } else { SECONDS };
         let beaten: Vec<(usize, String)> = self
             .rivals()
             .filter(|place| self.choices.contains(place) && Some(*place) != stays && is_call(*place))
@@ -164,6 +179,31 @@ impl CellState {
             self.points[place].note(took(place));
         }
         beaten
+    }
+
+    /// Where calls take seconds, removes the slowest by their checks until `left` seconds pay for enough visits to what stays:
+    /// a visit to each of them all would leave no time for a second one, and one shows nothing.
+    pub(super) fn drop_unpaid(&mut self, checks: &[f64], left: f64) -> Vec<(usize, String)> {
+        let took = |place: usize| checks.get(place).copied().unwrap_or_default();
+        let mut rivals: Vec<usize> = self.rivals().filter(|place| self.choices.contains(place)).collect();
+        rivals.sort_by(|a, b| took(*a).total_cmp(&took(*b)));
+        let Some(best) = rivals.first().map(|place| took(*place)).filter(|best| *best > SECONDS) else {
+            return Vec::new();
+        };
+        let others: f64 = self.active.iter().filter(|place| !rivals.contains(place)).map(|place| took(*place)).sum();
+        let mut spare = left / PAID_VISITS - others;
+        let mut unpaid = Vec::new();
+        for (rank, place) in rivals.into_iter().enumerate() {
+            spare -= took(place);
+            if spare < 0.0 && rank >= LEAST_RIVALS {
+                let factor = took(place) / best;
+                let why =
+                    format!("its check took {factor:.2} times that of the best, and the time pays for no more calls");
+                unpaid.push((place, why));
+            }
+        }
+        self.active.retain(|candidate| !unpaid.iter().any(|(out, _)| out == candidate));
+        unpaid
     }
 
     /// Removes candidates that are so much slower than the best that no later launch has to ask; the builtin, which all

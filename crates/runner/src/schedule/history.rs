@@ -143,7 +143,7 @@ impl History {
             let effort = self.effort(planned.cell, &self.plan.schedule);
             let candidates: Vec<Candidate> = candidates.collect();
             let round = self.long_round(planned.cell, &candidates).map(Seconds);
-            LaunchCell { cell: planned.cell, candidates, effort, round }
+            LaunchCell { cell: planned.cell, candidates, effort, round, weight: planned.weight }
         });
         let comparable = |planned: &LaunchCell| {
             planned.candidates.first() == Some(&Candidate::Builtin) && planned.candidates.len() > 1

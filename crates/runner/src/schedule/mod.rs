@@ -70,13 +70,18 @@ pub(crate) struct Scheduler {
     unfinished: BTreeSet<usize>,
     /// The candidates of each cell; none for patterns.
     players: Vec<Vec<Player>>,
+    /// What programs spend in each; 0 where the plan knows no programs.
+    weights: Vec<f64>,
+    /// The part of the time that each may have where calls take seconds: the part of what programs spend, or of all bytes.
+    parts: Vec<f64>,
     /// Those that were called in this launch, whose connections are up therefore.
     familiar: BTreeSet<Player>,
     rng: ChaCha8Rng,
 }
 
 impl Scheduler {
-    /// A scheduler for a plan; all cells are opened and visited once, in an order shuffled by the plan's seed.
+    /// A scheduler for a plan; all cells are opened and visited once, in an order shuffled by the plan's seed, or that of
+    /// the time that programs spend in them.
     pub(crate) fn new(plan: &LaunchPlan) -> Self {
         let patterns = plan.patterns.iter().map(|planned| CellState::of_casts(planned.casts.len()));
         let cells = plan.cells.iter().map(CellState::new).chain(patterns).collect();
@@ -87,12 +92,17 @@ impl Scheduler {
             queue: VecDeque::new(),
             unfinished: BTreeSet::new(),
             players: (0..plan.subjects()).map(|at| plan.cells.get(at).map_or_else(Vec::new, players)).collect(),
+            weights: per_subject(plan, |planned| planned.weight.unwrap_or_default().0),
+            parts: parts(plan),
             familiar: BTreeSet::new(),
             rng: ChaCha8Rng::seed_from_u64(plan.seed),
         };
         let mut order = scheduler.shuffled((0..plan.subjects()).collect());
         // Those that need no check come when others have called their candidates: short rounds first.
-        let round = |cell: &usize| plan.cells.get(*cell).and_then(|planned| planned.round).map_or(0.0, |round| round.0);
+        let round = |cell: &usize| {
+            let known = plan.cells.get(*cell).filter(|_| !scheduler.cells[*cell].takes_seconds);
+            known.and_then(|planned| planned.round).map_or(0.0, |round| round.0)
+        };
         let group = |cell: &usize| scheduler.groups.as_ref().map(|groups| groups[*cell]);
         for together in order.chunk_by_mut(|a, b| group(a) == group(b)) {
             together.sort_by(|a, b| round(a).total_cmp(&round(b)));
@@ -141,20 +151,25 @@ impl Scheduler {
     }
 
     /// Whether a cell needs no check: earlier launches made it, and every candidate was called in this launch, so that
-    /// no timed call has to set up connections.
+    /// no timed call has to set up connections, or takes so long that this does not matter.
     fn is_known(&self, cell: usize) -> bool {
-        self.cells[cell].is_known && self.players[cell].iter().all(|player| self.familiar.contains(player))
+        let state = &self.cells[cell];
+        let is_familiar = || self.players[cell].iter().all(|player| self.familiar.contains(player));
+        state.is_known && (state.takes_seconds || is_familiar())
     }
 
-    /// Takes note of a check: the candidates that failed, the seconds that each call took, and those that a round
-    /// takes. Returns the candidates that are dropped for being beaten, with the reason.
+    /// Takes note of a check that ended `elapsed` seconds after the start: the candidates that failed, the seconds that
+    /// each call took, and those that a round takes. Returns the candidates that are dropped for being beaten, with the
+    /// reason.
     pub(crate) fn opened(
         &mut self,
         cell: usize,
         failed: &[usize],
         checks: &[f64],
         round_cost: f64,
+        elapsed: f64,
     ) -> Vec<(usize, String)> {
+        let left = self.settings.limit.map(|limit| (limit.0 - elapsed) * self.parts[cell]);
         let (state, players) = (&mut self.cells[cell], &self.players[cell]);
         state.active.retain(|candidate| !failed.contains(candidate));
         state.round_cost = round_cost;
@@ -162,6 +177,7 @@ impl Scheduler {
         if state.is_compared && !self.settings.keep_slow {
             // The first call in a launch sets up connections, which says nothing.
             dropped = state.drop_hopeless(checks, |place| self.familiar.contains(&players[place]));
+            dropped.extend(left.into_iter().flat_map(|left| state.drop_unpaid(checks, left)));
         }
         self.familiar.extend(players);
         if state.is_worth_timing() {
@@ -174,6 +190,8 @@ impl Scheduler {
     /// dropped for being beaten, with the reason.
     pub(crate) fn visited(&mut self, visit: &Visit, rounds: &[Vec<RankTimes>], seconds: f64) -> Vec<(usize, String)> {
         let settings = self.settings;
+        let players = &self.players[visit.cell];
+        self.familiar.extend(visit.candidates.iter().filter_map(|place| players.get(*place)));
         let state = &mut self.cells[visit.cell];
         state.note(visit, rounds);
         state.round_cost = seconds / f64::from(visit.rounds + visit.warmup).max(1.0);
@@ -203,9 +221,11 @@ impl Scheduler {
         self.queue = pass.into_iter().chain(again).map(Todo::Visit).collect();
     }
 
-    /// A random order. Where the plan needs more communicators than are kept, cells that share theirs stay together.
+    /// A random order, or that of the time that programs spend in cells: what a pass does not reach matters least. Where
+    /// the plan needs more communicators than are kept, cells that share theirs stay together.
     fn shuffled(&mut self, mut cells: Vec<usize>) -> Vec<usize> {
         cells.shuffle(&mut self.rng);
+        cells.sort_by(|a, b| self.weights[*b].total_cmp(&self.weights[*a]));
         if let Some(groups) = &self.groups {
             let mut order: Vec<usize> = groups.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
             order.shuffle(&mut self.rng);
@@ -238,6 +258,18 @@ impl Scheduler {
 /// The seconds that one visit to each of so many cells may take.
 fn first_share(settings: &Schedule, cells: usize) -> f64 {
     settings.budget.map_or(f64::INFINITY, |budget| budget.0 * FIRST_PASS_SHARE / cells as f64)
+}
+
+fn per_subject(plan: &LaunchPlan, of_cell: impl Fn(&LaunchCell) -> f64) -> Vec<f64> {
+    (0..plan.subjects()).map(|at| plan.cells.get(at).map_or(0.0, &of_cell)).collect()
+}
+
+/// See [`Scheduler::parts`]. Calls that take seconds do so since they move many bytes.
+fn parts(plan: &LaunchPlan) -> Vec<f64> {
+    let share = |planned: &LaunchCell| planned.weight.map_or(planned.cell.bytes.0 as f64, |weight| weight.0);
+    let shares = per_subject(plan, share);
+    let all: f64 = shares.iter().sum();
+    shares.into_iter().map(|share| share / all.max(1e-9)).collect()
 }
 
 fn players(planned: &LaunchCell) -> Vec<Player> {

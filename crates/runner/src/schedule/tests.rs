@@ -30,7 +30,7 @@ fn drive(plan: &LaunchPlan, times: [f64; 3], failed: &[usize]) -> (Vec<Vec<u32>>
         match scheduler.next(clock) {
             Step::Open(cell) => {
                 clock += times.iter().sum::<f64>();
-                scheduler.opened(cell, failed, &times, times.iter().sum());
+                scheduler.opened(cell, failed, &times, times.iter().sum(), clock);
             }
             Step::Visit(visit) => {
                 let round: Vec<RankTimes> = visit.candidates.iter().map(|c| [times[*c]; 3]).collect();
@@ -80,7 +80,7 @@ fn long_cells_are_not_checked_again_once_connections_are_up() {
     }
     let mut scheduler = Scheduler::new(&plan);
     assert_eq!(scheduler.next(0.0), Step::Open(0), "short ones come first");
-    scheduler.opened(0, &[], &[1e-5; 3], 3e-5);
+    scheduler.opened(0, &[], &[1e-5; 3], 3e-5, 0.0);
     let cells: Vec<usize> = (0..4)
         .map(|_| match scheduler.next(0.0) {
             Step::Visit(visit) => visit.cell,
@@ -91,9 +91,31 @@ fn long_cells_are_not_checked_again_once_connections_are_up() {
     plan.cells[0].candidates.pop();
     let mut scheduler = Scheduler::new(&plan);
     scheduler.next(0.0);
-    scheduler.opened(0, &[], &[1e-5; 2], 2e-5);
+    scheduler.opened(0, &[], &[1e-5; 2], 2e-5, 0.0);
     scheduler.next(0.0);
     assert!(matches!(scheduler.next(0.0), Step::Open(_)), "a candidate that nobody called yet has no connections");
+}
+
+#[test]
+fn cells_in_which_programs_spend_more_come_first_and_calls_of_seconds_need_no_connections() {
+    let mut plan = plan(4, Schedule { budget: Some(Seconds(10.0)), ..Schedule::default() });
+    for (cell, weight) in plan.cells.iter_mut().zip([2.0, 1.0, 4.0, 3.0]) {
+        (cell.weight, cell.round) = (Some(Seconds(weight)), Some(Seconds(6.0)));
+    }
+    let mut scheduler = Scheduler::new(&plan);
+    let pass = |scheduler: &mut Scheduler| -> Vec<usize> {
+        let visited = (0..4).map(|_| match scheduler.next(0.0) {
+            Step::Visit(visit) => {
+                let round: Vec<RankTimes> = visit.candidates.iter().map(|_| [2.0; 3]).collect();
+                scheduler.visited(&visit, &[round], 6.0);
+                visit.cell
+            }
+            other => panic!("{other:?}"),
+        });
+        visited.collect()
+    };
+    assert_eq!(pass(&mut scheduler), [2, 3, 0, 1]);
+    assert_eq!(pass(&mut scheduler), [2, 3, 0, 1]);
 }
 
 #[test]

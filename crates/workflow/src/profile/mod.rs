@@ -21,6 +21,7 @@ use collrules_record::profile::{self, Profile};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Manifest, Policy};
 use collrules_report::words::counted;
+use collrules_rules::Collective;
 use collrules_runner::RunnerError;
 use collrules_runner::mpi::program::{PRELOAD, Program, run};
 
@@ -256,6 +257,12 @@ pub fn tune_for(
             "these programs call nothing that rules act on; `collrules profile show` says where their time goes"
                 .to_owned(),
         ));
+    }
+    let is_called = |named: &Collective| tuning.grid.weights.iter().any(|weight| weight.cell.collective == *named);
+    if let Some((collective, _)) = tuning.grid.only.iter().find(|(named, _)| !is_called(named)) {
+        return Err(WorkflowError::Usage(format!(
+            "--only names an algorithm of {collective}, in which these programs spend no time: leave it out"
+        )));
     }
     let Policy { assumptions, .. } = tuning.policy;
     for assumption in kept_to(&read).into_iter().filter(|assumption| !assumptions.makes(*assumption)) {

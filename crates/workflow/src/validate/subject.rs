@@ -103,6 +103,14 @@ impl Opened {
         Ok(tuning.by_name())
     }
 
+    /// Refuses a file that no version reads: under it a program would run as without.
+    pub(crate) fn refuse_unreadable(&self) -> Result<(), WorkflowError> {
+        let read = |behaviour: &Behaviour| verify::in_force(Path::new(&self.shown), &self.text, behaviour);
+        let refusals: Result<Vec<WorkflowError>, ()> =
+            Behaviour::distinct().iter().map(|behaviour| read(behaviour).err().ok_or(())).collect();
+        refusals.ok().and_then(|mut all| all.pop()).map_or(Ok(()), Err)
+    }
+
     /// The run that the file was made in, if we measured it.
     pub(super) fn measured(&self) -> Option<(&RunDir, &Manifest)> {
         match &self.origin {

@@ -19,10 +19,13 @@ const CANDIDATES: u32 = 8;
 /// What most machines do.
 pub(super) const USUAL: Noise = Noise { launch: 0.06, visit: 0.05, round: 0.10, call: 0.15, outliers: 0.03 };
 
+/// What machines do that do nothing else.
+pub(super) const QUIET: Noise = Noise { launch: 0.02, visit: 0.02, round: 0.05, call: 0.05, outliers: 0.01 };
+
 /// What machines do. Deviations of launches are those of the public data of Summit and PEAK (medians of a cell differ
 /// by 2 % and 6 % in the middle, by 22 % and 39 % in one cell of ten), and twice that.
 const NOISES: [(&str, Noise); 3] = [
-    ("quiet", Noise { launch: 0.02, visit: 0.02, round: 0.05, call: 0.05, outliers: 0.01 }),
+    ("quiet", QUIET),
     ("usual", USUAL),
     ("rough", Noise { launch: 0.12, visit: 0.10, round: 0.20, call: 0.30, outliers: 0.10 }),
 ];
