@@ -5,6 +5,7 @@ use std::path::Path;
 
 use collrules_record::benchmark::{Benchmark, Length};
 use collrules_record::cell::type_size;
+use collrules_record::rival;
 use collrules_record::units::{Bytes, powers_of_two};
 use collrules_record::{Candidate, Component, Even, Layout};
 use collrules_report::osu::{Look, Table};
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &Bench) -> Result<Exit, Failure> {
                     .map_err(|unknown| Failure::usage(unknown.to_string()))?;
             }
             let there = |component: &Component| survey.components.contains_key(component);
-            (backend, Component::RIVALS.into_iter().filter(there).collect(), nodes(args, &survey.hosts)?)
+            (backend, rival::components().filter(there).collect(), nodes(args, &survey.hosts)?)
         }
     };
     if let Some(run) = args.rules.as_deref().filter(|path| path.is_dir()) {

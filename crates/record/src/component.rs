@@ -26,21 +26,7 @@ impl Component {
     /// The component for communicators over several hosts, from 5.0 on before `tuned`.
     pub const HAN: Self = Self::known("han");
 
-    /// The components that may take a call before `tuned` does, and without which a communicator still has every
-    /// collective. Those that only wrap others, or serve communicators that `tuned` does not, are not among them.
-    pub const RIVALS: [Self; 9] = [
-        Self::known("portals4"),
-        Self::known("hcoll"),
-        Self::known("fca"),
-        Self::HAN,
-        Self::known("ucc"),
-        Self::known("xhc"),
-        Self::known("acoll"),
-        Self::known("adapt"),
-        Self::known("sm"),
-    ];
-
-    const fn known(name: &str) -> Self {
+    pub(crate) const fn known(name: &str) -> Self {
         let mut text = [0; LONGEST];
         let mut place = 0;
         while place < name.len() {

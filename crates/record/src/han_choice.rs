@@ -85,6 +85,13 @@ impl HanSettings {
         Self::COLLECTIVES.contains(&collective) && (self.adapt || u64::from(self.segsize) < bytes)
     }
 
+    /// What MCA settings say for a collective; none where they say nothing.
+    pub fn of(pins: &BTreeMap<String, String>, collective: Collective) -> Option<Self> {
+        let segsize = pins.get(&format!("coll_han_{collective}_segsize")).and_then(|bytes| bytes.parse().ok());
+        let adapt = pins.get(&format!("coll_han_{collective}_up_module")).is_some_and(|module| module == "1");
+        (segsize.is_some() || adapt).then(|| Self { segsize: segsize.unwrap_or_default(), adapt })
+    }
+
     /// The collectives of which some of these MCA settings are parameters.
     pub fn set_by(pins: &BTreeMap<String, String>) -> BTreeSet<Collective> {
         let set = |collective: &Collective| {

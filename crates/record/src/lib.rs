@@ -17,6 +17,7 @@
 //! | [`survey`] | what was found on the system before measuring |
 //! | [`han_choice`] | HAN's own ways to carry out a collective |
 //! | [`handover`] | what HAN's rules file says of the calls of programs |
+//! | [`rival`] | components that take calls before coll/tuned does, and what can be set for each |
 //! | [`placement`] | where the ranks of a communicator are, and which component serves them there |
 //! | [`plan`] | the cells of a campaign and the candidates of each |
 //! | [`policy`] | how verdicts become rules |
@@ -71,6 +72,7 @@ pub mod plan;
 pub mod policy;
 pub mod profile;
 pub mod proof;
+pub mod rival;
 pub mod rundir;
 pub mod sample;
 pub mod status;

@@ -295,6 +295,9 @@ pub enum Scenario {
     // `scatter+allgather` and an algorithm take two thirds of its time, and for short ones of allreduce, where
     // `reduce+bcast` takes half of its time, and no algorithm helps.
     Planted,
+    /// As stale, on hosts of two slots each, where HAN serves communicators that span several
+    // HAN is better than the stale builtin at short messages, and coll/tuned's segmented algorithms at long ones.
+    Han,
 }
 
 /// What `profile` shall do.
@@ -368,8 +371,9 @@ pub struct Validating {
     /// Pairs of launches, one without and one with the file; doubtful cells get up to 4 more
     #[arg(long, value_name = "N", default_value_t = PAIRS, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_PAIRS)))]
     pub pairs: u32,
-    /// Time for a comparison; each repair is followed by another one. With `none`, each launch goes on until every cell
-    /// is precise or has as many rounds as allowed
+    /// Time for the whole command; with --repair, 60 % of it for the first comparison, and what was repaired is compared
+    /// again while there is time. With `none`, each launch goes on until every cell is precise or has as many rounds as
+    /// allowed
     #[arg(long, value_name = "TIME|none", default_value = "60s", value_parser = budget)]
     pub budget: Budget,
     /// Differences, in percent, that count as none

@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use collrules_record::rival::{self, Rival};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cell, Component, Placement, Serving};
 use collrules_rules::emit::{self, Notes};
@@ -42,7 +43,7 @@ pub fn serving(
     components: &BTreeMap<Component, i32>,
     placement: &Placement,
 ) -> Result<Vec<Serving>, RunnerError> {
-    let rivals: Vec<Component> = Component::RIVALS.into_iter().filter(|rival| components.contains_key(rival)).collect();
+    let rivals: Vec<Component> = rival::components().filter(|rival| components.contains_key(rival)).collect();
     // As things are; without each of the rivals; without all of them.
     let mut without = vec![Vec::new()];
     without.extend(rivals.iter().map(|rival| vec![*rival]));
@@ -130,23 +131,9 @@ pub(crate) fn exactly(calls: &[Call], release: Release) -> Result<String, Runner
 pub fn freed(placement: &Placement, pins: &BTreeMap<String, String>) -> BTreeSet<Collective> {
     let displaced = placement.serving.iter().filter(|serving| !serving.without.is_empty());
     let free = displaced.filter(|serving| {
-        let needed = self::pins(serving.collective, &serving.without);
-        needed.iter().all(|(name, value)| pins.get(name) == Some(value))
+        serving.without.iter().all(|component| Rival::of(*component).leaves(serving.collective, pins))
     });
     free.map(|serving| serving.collective).collect()
-}
-
-/// The MCA settings by which `coll/tuned` serves a collective that another component would take. `han` can be told so
-/// for one collective alone (`coll_han_module.h`: component 3 is `tuned`); others are put below `tuned` for all.
-pub fn pins(collective: Collective, without: &[Component]) -> BTreeMap<String, String> {
-    let pin = |component: &Component| {
-        if *component == Component::HAN {
-            (format!("coll_han_{collective}_dynamic_global_communicator_module"), "3".to_owned())
-        } else {
-            (format!("coll_{component}_priority"), "0".to_owned())
-        }
-    };
-    without.iter().map(pin).collect()
 }
 
 #[cfg(test)]
@@ -171,13 +158,5 @@ mod tests {
         assert_eq!(bytes.len(), 2, "each size of its own");
         let text = exactly(&jobs[0], Release::V5_0).expect("a file");
         assert!(text.contains("10008 99 0 0") && text.contains("10816 99 0 0"), "{text}");
-    }
-
-    #[test]
-    fn han_is_told_about_one_collective() {
-        let text = |without: &[Component]| format!("{:?}", pins(Collective::Bcast, without));
-        assert_eq!(text(&[Component::HAN]), r#"{"coll_han_bcast_dynamic_global_communicator_module": "3"}"#);
-        let sm = "sm".parse().expect("a name");
-        assert_eq!(text(&[sm]), r#"{"coll_sm_priority": "0"}"#);
     }
 }

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::{CellFinding, Criteria, Findings, Verdict};
+use collrules_record::rival::{Rival, Switch};
 use collrules_record::validation::GivenBack;
 use collrules_record::{Candidate, Cell, Component, Placement, Policy, Ranks};
 use collrules_rules::{Choice, Collective, Release};
@@ -70,8 +71,21 @@ pub fn analyze_among(
     let collectives: BTreeSet<Collective> = displaced.keys().map(|(collective, _)| *collective).collect();
     let judged: Vec<Judged> =
         collectives.iter().map(|collective| judge(*collective, &displaced, &today, &tuned, criteria)).collect();
+    let bound = bound(placement, &displaced);
+    let in_the_way = |one: &Judged| {
+        let others = judged.iter().filter(|other| bound(one.collective, other.collective) && !other.bears());
+        others.map(|other| other.collective.name()).collect::<Vec<_>>()
+    };
+    // What one setting takes from a component together has to gain together.
+    let pays = |one: &Judged| {
+        let all = || {
+            judged.iter().filter(|other| other.collective == one.collective || bound(one.collective, other.collective))
+        };
+        let gains = geometric_mean(all().flat_map(|judged| judged.gains.iter().copied())).unwrap_or(1.0);
+        all().all(Judged::bears) && all().any(|judged| judged.shown > 0) && gains >= 1.0 + criteria.min_gain
+    };
     let freed: BTreeSet<Collective> =
-        judged.iter().filter(|judged| judged.frees()).map(|judged| judged.collective).collect();
+        judged.iter().filter(|judged| pays(judged)).map(|judged| judged.collective).collect();
 
     // The rules as a whole: in the end a collective is either handed over or left alone.
     let (over, left): (Displaced, Displaced) = displaced
@@ -98,8 +112,21 @@ pub fn analyze_among(
             cell.verdict = Verdict::Keep { why: format!("{component} serves it") };
         }
     }
-    findings.remarks.extend(judged.iter().map(Judged::remark));
+    findings
+        .remarks
+        .extend(judged.iter().map(|judged| judged.remark(freed.contains(&judged.collective), &in_the_way(judged))));
     Ok((findings, freed))
+}
+
+/// Whether one setting alone takes two collectives from a component.
+fn bound<'a>(placement: &'a Placement, displaced: &'a Displaced) -> impl Fn(Collective, Collective) -> bool + 'a {
+    let whole = move |collective: Collective| -> BTreeSet<Component> {
+        let of = placement.serving.iter().filter(|serving| serving.collective == collective);
+        let of = of.filter(|serving| displaced.contains_key(&(collective, serving.ranks)));
+        let components = of.flat_map(|serving| serving.without.iter().copied());
+        components.filter(|component| Rival::of(*component).switch == Switch::Whole).collect()
+    };
+    move |one, other| one != other && !whole(one).is_disjoint(&whole(other))
 }
 
 fn in_cell<'a>(findings: &'a Findings, cell: &CellFinding) -> Option<&'a CellFinding> {
@@ -150,10 +177,10 @@ fn judge(
 }
 
 impl Judged {
-    /// Whether handing over is worth it, with rules or without: nothing is unknown, no cell gets slower by more than the gain that is asked for,
-    /// the geometric mean reaches it, and in some cell the gain is shown.
-    fn frees(&self) -> bool {
-        self.unknown == 0 && self.shown > 0 && self.slower() == 0 && self.mean() >= 1.0 + self.min_gain
+    /// Whether handing over costs nothing, with rules or without: nothing is unknown, and no cell gets slower by more than
+    /// the gain that is asked for.
+    fn bears(&self) -> bool {
+        self.unknown == 0 && self.slower() == 0
     }
 
     fn slower(&self) -> usize {
@@ -164,17 +191,25 @@ impl Judged {
         geometric_mean(self.gains.iter().copied()).unwrap_or(1.0)
     }
 
-    fn remark(&self) -> String {
+    /// What becomes of the collective, and why: it is freed or not, for these others that the same setting would take.
+    fn remark(&self, freed: bool, in_the_way: &[&str]) -> String {
         let Self { collective, component, .. } = self;
         let sizes: Vec<String> = self.ranks.iter().map(ToString::to_string).collect();
         let served = format!("On {} ranks, Open MPI's component {component} serves {collective}", sizes.join(", "));
         let (cells, slower) = (self.gains.len(), self.slower());
-        if self.frees() {
+        if freed {
+            let others = match Rival::of(*component).switch {
+                Switch::Whole => format!(
+                    " The setting is {component}'s priority, which takes all its other collectives from it as well: those \
+                     that were not measured may get slower.",
+                ),
+                _ => String::new(),
+            };
             return format!(
                 "{served}, and gains are over {component}. The settings of this tuning hand {collective} to coll/tuned \
                  instead, which gains {:.2}x in geometric mean over these {cells} cells. They do so on all communicators \
                  that {component} would serve, also on those that were not measured. Where no rule serves a call there, \
-                 coll/tuned's builtin does.",
+                 coll/tuned's builtin does.{others}",
                 self.mean(),
             );
         }
@@ -187,6 +222,12 @@ impl Judged {
                  geometric mean over all), and rules cannot hand single sizes back",
                 1.0 / least,
                 self.mean(),
+            )
+        } else if !in_the_way.is_empty() {
+            format!(
+                "{component} can only be put out of the way for all its collectives together, and nothing shows that \
+                 {} would not get slower",
+                in_the_way.join(", "),
             )
         } else {
             format!("the measurements do not show that coll/tuned is faster ({:.2}x in geometric mean)", self.mean())
@@ -213,12 +254,13 @@ mod tests {
 
     #[test]
     fn a_component_is_displaced_only_where_no_cell_pays() {
-        assert!(judged(&[1.5, 0.98], 1, 0).frees());
-        for (gains, shown, unknown) in
-            [(&[1.5, 0.9][..], 1, 0), (&[1.5, 1.5], 0, 0), (&[1.5, 1.5], 1, 1), (&[1.01, 1.02], 1, 0), (&[], 0, 0)]
-        {
-            assert!(!judged(gains, shown, unknown).frees(), "{gains:?} {shown} {unknown}");
+        assert!(judged(&[1.5, 0.98], 1, 0).bears());
+        for (gains, unknown) in [(&[1.5, 0.9][..], 0), (&[1.5, 1.5], 1)] {
+            assert!(!judged(gains, 1, unknown).bears(), "{gains:?} {unknown}");
         }
-        assert!(judged(&[1.5, 0.5], 1, 0).remark().contains("slower in 1 of 2 cells, by up to 2.00x"));
+        assert!(judged(&[1.5, 0.5], 1, 0).remark(false, &[]).contains("slower in 1 of 2 cells, by up to 2.00x"));
+        assert!(
+            judged(&[1.5], 1, 0).remark(false, &["reduce"]).contains("nothing shows that reduce would not get slower")
+        );
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Instant;
 
+use collrules_record::rival;
 use collrules_record::survey::Place;
 use collrules_record::units::Seconds;
 use collrules_record::{Component, Survey};
@@ -104,7 +105,7 @@ fn preset(tools: &Tools) -> Result<BTreeMap<String, String>, ToolsError> {
 fn components(tools: &Tools) -> Result<BTreeMap<Component, i32>, ToolsError> {
     let others = ["tuned", "basic", "libnbc"].into_iter().filter_map(|name| name.parse().ok());
     let mut priorities = BTreeMap::new();
-    for component in Component::RIVALS.into_iter().chain(others) {
+    for component in rival::components().chain(others) {
         if let Some(priority) = tools.int(&format!("coll_{component}_priority"))? {
             priorities.insert(component, priority);
         }

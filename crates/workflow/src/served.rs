@@ -5,6 +5,7 @@ use std::path::Path;
 
 use collrules_record::findings::Findings;
 use collrules_record::plan::CellPlan;
+use collrules_record::rival;
 use collrules_record::rundir::RunDir;
 use collrules_record::{
     Candidate, Cell, Component, HanAlgorithm, HanChoice, HanSettings, Layout, Placement, Plan, Ranks, Serving, Survey,
@@ -101,7 +102,7 @@ pub(crate) fn displacing(
         found => found?,
     };
     let sentence = |serving: &Serving| {
-        let pins = serving::pins(serving.collective, &serving.without);
+        let pins = rival::pins([serving]);
         let settings: Vec<String> = pins.iter().map(|(name, value)| format!("--mca {name} {value}")).collect();
         format!(
             "  {} on {} ranks is served by {}, which rules do not reach; with --mpirun-args '{}' it is not",
@@ -126,10 +127,7 @@ pub(crate) fn needed(findings: &Findings, freed: &BTreeSet<Collective>) -> Pins 
         Candidate::Han(HanChoice::Settings(settings)) => Some(settings.pins(cell.cell.collective)),
         _ => None,
     });
-    servings
-        .flat_map(|serving| serving::pins(serving.collective, &serving.without))
-        .chain(parameters.flatten())
-        .collect()
+    rival::pins(servings).into_iter().chain(parameters.flatten()).collect()
 }
 
 /// The settings of a run together with those that its rules need.

@@ -1,12 +1,15 @@
 //! Simulated launches without a rules file and under one.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use collrules_record::{Candidate, Cell};
+use collrules_record::plan::Deployment;
+use collrules_record::{Candidate, Cell, Handed};
 use collrules_rules::{Behaviour, Distribution, Loaded, Release, Version, load};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+use super::han::{Hosts, Settings};
 use super::model::{Model, normal};
 use crate::error::RunnerError;
 
@@ -14,33 +17,36 @@ use crate::error::RunnerError;
 pub(super) struct DeployedLaunch {
     /// The file in force, unless the release rejects it, as Open MPI does silently.
     rules: Option<Loaded>,
+    /// What is said to HAN.
+    settings: Settings,
     release: Release,
     seed: u64,
 }
 
 impl DeployedLaunch {
-    /// A launch with this seed; `file` is in force in it, or none is.
+    /// A launch with this seed, in which these settings are in force.
     pub(super) fn start(
-        file: Option<&String>,
+        settings: &BTreeMap<String, String>,
         seed: u64,
         release: Release,
         version: Version,
     ) -> Result<Self, RunnerError> {
-        let rules = match file.map(PathBuf::from) {
+        let rules = match settings.get(Deployment::FILE).map(PathBuf::from) {
             None => None,
             Some(path) => {
                 let bytes = std::fs::read(&path).map_err(|cause| RunnerError::Rules { path, cause })?;
                 load(&bytes, &Behaviour::of(version)?).into_accepted()
             }
         };
-        Ok(Self { rules, release, seed })
+        Ok(Self { rules, settings: Settings::read(settings, version)?, release, seed })
     }
 
     /// The time of a candidate's calls of a cell in this launch.
-    pub(super) fn seconds(&self, model: &Model, cell: Cell, candidate: Candidate) -> f64 {
+    pub(super) fn seconds(&self, (model, hosts): (&Model, &Hosts), cell: Cell, candidate: Candidate) -> f64 {
+        let served = |cell| self.served(model, hosts, cell);
         let truth = match candidate {
-            Candidate::Mockup(mockup) => model.mockup_seconds(cell, mockup, &|inner| self.served(model, inner)),
-            _ => self.served(model, cell),
+            Candidate::Mockup(mockup) => model.mockup_seconds((cell, hosts.even(cell.ranks)), mockup, &served),
+            _ => served(cell),
         };
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(u64::MAX);
@@ -51,7 +57,15 @@ impl DeployedLaunch {
     }
 
     /// The same of the collective itself, without what the launch makes of it.
-    fn served(&self, model: &Model, cell: Cell) -> f64 {
+    fn served(&self, model: &Model, hosts: &Hosts, cell: Cell) -> f64 {
+        let of_tuned = |cell| self.of_tuned(model, cell);
+        let kept = hosts.served(cell, &self.settings).filter(|handed| *handed != Handed::Over);
+        let by_han = kept.and_then(|_| hosts.seconds(cell, self.settings.way(cell), &of_tuned));
+        by_han.unwrap_or_else(|| of_tuned(cell))
+    }
+
+    /// The same where coll/tuned carries it out.
+    fn of_tuned(&self, model: &Model, cell: Cell) -> f64 {
         let Some(file) = &self.rules else { return model.seconds(cell, Candidate::Builtin) };
         let served = file.serve(cell.collective, cell.ranks, cell.lookup_bytes(self.release), Distribution::Any);
         model.deployed_seconds(cell, served.choice)

@@ -5,6 +5,7 @@
 
 mod deployed;
 mod formulas;
+mod han;
 mod model;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,9 +13,9 @@ use std::convert::Infallible;
 use std::path::Path;
 
 use collrules_record::cell::type_size;
-use collrules_record::plan::{Deployment, PatternPlan};
+use collrules_record::plan::PatternPlan;
 use collrules_record::units::Seconds;
-use collrules_record::{Candidate, Cell, Plan, Survey};
+use collrules_record::{Candidate, Cell, Component, HanChoice, Handed, Layout, Plan, Survey};
 use collrules_rules::effective::{EffectiveAlgorithm, effective};
 use collrules_rules::{Behaviour, Collective, Distribution, Release, Version, load, registry};
 use rand::SeedableRng;
@@ -25,6 +26,7 @@ pub use collrules_record::options::Scenario;
 use self::deployed::DeployedLaunch;
 #[cfg(test)]
 pub(crate) use self::formulas::{BYTE_TIME, LATENCY};
+use self::han::{Hosts, Settings};
 use self::model::{Model, normal};
 use crate::backend::Backend;
 use crate::engine::{self, Executor, Opened};
@@ -40,24 +42,28 @@ use crate::wire::{Call, CallEnd, Event, RankTimes};
 pub struct Simulation {
     model: Model,
     release: Release,
-    slots: u32,
+    hosts: Hosts,
+    /// MCA settings of every launch.
+    pins: BTreeMap<String, String>,
 }
 
 impl Simulation {
-    /// A cluster with so many slots, one per host.
+    /// A cluster with so many slots, one per host, or two where HAN serves.
     pub fn new(scenario: Scenario, release: Release, slots: u32) -> Self {
-        Self { model: Model::new(scenario), release, slots }
+        let hosts = Hosts::new(scenario, release, slots);
+        Self { model: Model::new(scenario), release, hosts, pins: BTreeMap::new() }
     }
 
     fn executor<'a>(&'a self, plan: &'a LaunchPlan) -> Result<Computed<'a>, RunnerError> {
         let launch = match &plan.kind {
             LaunchKind::Deployed { settings, in_force, .. } => {
-                let file = settings.get(Deployment::FILE).filter(|_| *in_force);
-                Some(DeployedLaunch::start(file, plan.seed, self.release, self.version()?)?)
+                let none = BTreeMap::new();
+                let settings = if *in_force { settings } else { &none };
+                Some(DeployedLaunch::start(settings, plan.seed, self.release, self.version()?)?)
             }
             LaunchKind::Together | LaunchKind::Alone(_) => None,
         };
-        Ok(Computed { model: &self.model, plan, launch, clock: 0.0, known: BTreeMap::new() })
+        Ok(Computed { model: &self.model, hosts: &self.hosts, plan, launch, clock: 0.0, known: BTreeMap::new() })
     }
 
     /// The first of its release.
@@ -81,11 +87,11 @@ impl Backend for Simulation {
         Ok(Survey {
             library: format!("simulation of Open MPI {}", self.release),
             version,
-            hosts: (0..self.slots).map(|host| format!("simulated{host}")).collect(),
+            hosts: self.hosts.names().to_vec(),
             algorithms: algorithms.collect(),
             not_switchable: BTreeSet::from(NOT_SWITCHABLE),
             preset: BTreeMap::new(),
-            components: BTreeMap::new(),
+            components: self.hosts.components(),
             places: Vec::new(),
             clock_step: Seconds(1e-9),
         })
@@ -126,7 +132,18 @@ impl Backend for Simulation {
     }
 
     fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<CallEnd>, RunnerError> {
+        let outcomes = self.serving(rules, calls, &[Vec::new()])?;
+        Ok(outcomes.into_iter().flatten().collect())
+    }
+
+    fn serving(
+        &mut self,
+        rules: &Path,
+        calls: &[Call],
+        without: &[Vec<Component>],
+    ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
         let behaviour = Behaviour::of(self.version()?)?;
+        let settings = Settings::read(&self.pins, self.version()?)?;
         // A file that the version rejects is no rules file to it, and every call is right.
         let file = load(&std::fs::read(rules)?, &behaviour).into_accepted();
         let outcome = |call: &Call| {
@@ -140,13 +157,37 @@ impl Backend for Simulation {
                 _ => None,
             }
         };
-        Ok(calls.iter().map(|call| outcome(call).unwrap_or(CallEnd::Right)).collect())
+        let ends = |call: &Call| {
+            let of_tuned = outcome(call).unwrap_or(CallEnd::Right);
+            let by_han = self.hosts.served(call.cell(), &settings).is_some_and(|handed| handed != Handed::Over);
+            let end = |without: &Vec<Component>| {
+                // Rules do not reach it.
+                if by_han && !without.contains(&Component::HAN) { CallEnd::Right } else { of_tuned.clone() }
+            };
+            without.iter().map(end).collect()
+        };
+        Ok(calls.iter().map(ends).collect())
+    }
+
+    fn lay_out(&mut self, layout: Layout) {
+        self.hosts.lay_out(layout);
+    }
+
+    fn pin(&mut self, pins: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let before = self.pins.clone();
+        self.pins.extend(pins.clone());
+        before
+    }
+
+    fn set_pins(&mut self, pins: BTreeMap<String, String>) {
+        self.pins = pins;
     }
 }
 
 /// Times that pass because they are computed.
 struct Computed<'a> {
     model: &'a Model,
+    hosts: &'a Hosts,
     plan: &'a LaunchPlan,
     /// What makes up a launch that is compared with others.
     launch: Option<DeployedLaunch>,
@@ -176,9 +217,24 @@ impl Computed<'_> {
 
     /// The time of a candidate's calls without what changes from call to call.
     fn seconds(&self, cell: Cell, candidate: Candidate) -> f64 {
-        self.launch
-            .as_ref()
-            .map_or_else(|| self.model.seconds(cell, candidate), |launch| launch.seconds(self.model, cell, candidate))
+        if let Some(launch) = &self.launch {
+            return launch.seconds((self.model, self.hosts), cell, candidate);
+        }
+        match candidate {
+            Candidate::Builtin | Candidate::Component(Component::HAN) => self.builtin(cell, None),
+            Candidate::Han(way) => self.builtin(cell, Some(way)),
+            Candidate::Mockup(mockup) => {
+                self.model
+                    .mockup_seconds((cell, self.hosts.even(cell.ranks)), mockup, &|inner| self.builtin(inner, None))
+            }
+            _ => self.model.seconds(cell, candidate),
+        }
+    }
+
+    /// The time of whoever serves a cell without rules; HAN does it in such a way.
+    fn builtin(&self, cell: Cell, way: Option<HanChoice>) -> f64 {
+        let of_tuned = |cell| self.model.seconds(cell, Candidate::Builtin);
+        self.hosts.seconds(cell, way, &of_tuned).unwrap_or_else(|| of_tuned(cell))
     }
 }
 

@@ -4,7 +4,7 @@ use collrules_guidelines::{Seat, program};
 use collrules_record::cell::type_size;
 use collrules_record::mockup::{Mockup, Pattern};
 use collrules_record::options::Scenario;
-use collrules_record::{Candidate, Cell, Pattern as TimedPattern};
+use collrules_record::{Candidate, Cell, Even, Pattern as TimedPattern};
 use collrules_reference::{Machine, Reference, play};
 use collrules_rules::{Choice, Collective};
 use rand::RngExt;
@@ -60,7 +60,7 @@ impl Model {
             (Scenario::Noise, _) => algorithm_seconds(cell, stale),
             (Scenario::Planted, _) => planted(cell, candidate) * algorithm_seconds(cell, stale),
             (_, Candidate::Mockup(mockup)) => {
-                mockup_seconds(cell, mockup, &|inner| self.seconds_of(inner, Candidate::Builtin))
+                mockup_seconds((cell, None), mockup, &|inner| self.seconds_of(inner, Candidate::Builtin))
             }
             (_, Candidate::Tuned(choice)) => algorithm_seconds(cell, choice),
             (_, Candidate::Reference(reference)) => played_seconds(cell, reference),
@@ -70,17 +70,22 @@ impl Model {
                 Candidate::Builtin | Candidate::Component(_) | Candidate::Han(_) | Candidate::Rules,
             ) => best_seconds(cell),
             (
-                Scenario::Stale | Scenario::Slowed | Scenario::Deceptive,
+                Scenario::Stale | Scenario::Slowed | Scenario::Deceptive | Scenario::Han,
                 Candidate::Builtin | Candidate::Component(_) | Candidate::Han(_) | Candidate::Rules,
             ) => algorithm_seconds(cell, stale),
         }
     }
 
     /// The same of a mock-up whose inner calls take these times.
-    pub(crate) fn mockup_seconds(&self, cell: Cell, mockup: Mockup, inner: &dyn Fn(Cell) -> f64) -> f64 {
+    pub(crate) fn mockup_seconds(
+        &self,
+        (cell, even): (Cell, Option<Even>),
+        mockup: Mockup,
+        inner: &dyn Fn(Cell) -> f64,
+    ) -> f64 {
         match self.scenario {
             Scenario::Noise | Scenario::Planted => self.seconds(cell, Candidate::Mockup(mockup)),
-            _ => mockup_seconds(cell, mockup, inner),
+            _ => mockup_seconds((cell, even), mockup, inner),
         }
     }
 
@@ -108,10 +113,9 @@ impl Model {
 }
 
 /// What the inner calls cost together, and the copies. The rank with the most to copy counts: the root, or another.
-/// Simulated ranks have a host each, so that no mock-up asks for nodes.
-fn mockup_seconds(cell: Cell, mockup: Mockup, inner: &dyn Fn(Cell) -> f64) -> f64 {
+fn mockup_seconds((cell, even): (Cell, Option<Even>), mockup: Mockup, inner: &dyn Fn(Cell) -> f64) -> f64 {
     let of_rank = |rank: usize| {
-        let seat = Seat::of(cell, rank, None);
+        let seat = Seat::of(cell, rank, even);
         let program = program(mockup, seat)?;
         let calls = program.calls().map(|(on, call, from, to)| {
             let Some((ranks, _)) = seat.seat_in(on) else { return 0.0 };

@@ -23,10 +23,14 @@ fn analyze(campaign: &Campaign) -> (Findings, BTreeSet<Collective>) {
         serving: vec![serving(2, Component::TUNED), serving(4, "hcoll".parse().unwrap())],
         ..Placement::default()
     };
+    analyze_in(campaign, &placement)
+}
+
+fn analyze_in(campaign: &Campaign, placement: &Placement) -> (Findings, BTreeSet<Collective>) {
     let observations = Observations::from_samples(campaign.text()).unwrap();
     analyze_among(
         &observations,
-        &placement,
+        placement,
         Release::V5_0,
         Criteria::default(),
         Policy::default(),
@@ -106,6 +110,30 @@ fn a_setting_alone_is_a_tuning() {
     assert_eq!(freed, BTreeSet::from([Collective::Bcast]));
     assert!(findings.table.is_empty());
     assert!(findings.cells.iter().all(|cell| cell.served_candidate() == OWN));
+}
+
+/// Bcast gains without the component, reduce would lose. Where one setting takes both, neither is taken.
+#[test]
+fn what_one_setting_takes_has_to_gain_together() {
+    let mut campaign = Campaign::new(1, 0.002);
+    for (collective, own) in [(Collective::Bcast, 10.0), (Collective::Reduce, 30.0)] {
+        let times = [(Candidate::Builtin, 20.0), (plain(3), 35.0), (OWN, own)];
+        for bytes in [1024, 65536] {
+            campaign.time(cell(collective, 4, bytes), &times);
+        }
+    }
+    for (component, expected) in [("ucc", vec![Collective::Bcast]), ("hcoll", Vec::new())] {
+        let by: Component = component.parse().unwrap();
+        let of = |collective| Serving { collective, ..serving(4, by) };
+        let placement =
+            Placement { serving: vec![of(Collective::Bcast), of(Collective::Reduce)], ..Placement::default() };
+        let (findings, freed) = analyze_in(&campaign, &placement);
+        assert_eq!(freed, expected.into_iter().collect(), "{component}");
+        assert!(remarked(&findings, "On 4 ranks, Open MPI's component"), "{component}");
+        let reason =
+            "hcoll can only be put out of the way for all its collectives together, and nothing shows that reduce";
+        assert_eq!(remarked(&findings, reason), component == "hcoll");
+    }
 }
 
 #[test]
