@@ -11,9 +11,12 @@ file of a run, the cells that were tuned are compared, and the options about lau
 those of the run unless one of them is given."
 )]
 pub(crate) struct Validate {
-    /// The rules file: that of a run (or the run's directory), or any other
+    /// The rules file: that of a run (or the run's directory), or any other, also one of coll/han alone
     #[arg(value_name = "RULES")]
     pub(crate) rules: PathBuf,
+    /// The rules file of coll/han beside one from elsewhere: both are put in force together
+    #[arg(long, value_name = "FILE", help_heading = None)]
+    pub(crate) han: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) validating: Validating,
     /// Directory for samples and results [default: the run; for other files collrules-validation-DATE-TIME]

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::{screen, session};
 
 pub(crate) fn run(args: &Try) -> Result<Exit, Failure> {
-    let opened = args.rules.as_deref().map(validate::open).transpose()?;
+    let opened = args.rules.as_deref().map(|rules| validate::open(rules, None)).transpose()?;
     let out = args.out.clone().unwrap_or_else(tried::default_home);
     let tried = session::plain(|session| tried::try_program(opened.as_ref(), &args.trying, &out, session))?;
     if args.json {

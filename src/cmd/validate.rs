@@ -15,7 +15,7 @@ use crate::session;
 const HOW_TO_MEASURE: [&str; 3] = ["Launching", "Simulation", "Timing"];
 
 pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
-    let opened = validate::open(&args.rules)?;
+    let opened = validate::open(&args.rules, args.han.as_deref())?;
     let mut options = args.validating.clone();
     // A run is validated as it was measured, unless the user says anything about that.
     let about = |argument: &Arg| argument.get_help_heading().is_some_and(|heading| HOW_TO_MEASURE.contains(&heading));

@@ -85,6 +85,7 @@ fn validated(home: &RunDir, validation: &Validation) -> Value {
         "failed": last.failed.len(),
         "speedup": last.geometric_mean(),
         "repaired": validation.rounds.iter().map(|round| round.repaired.len()).sum::<usize>(),
+        "not_again": validation.not_again.as_ref().map(|left| left.cells),
     })
 }
 

@@ -255,6 +255,7 @@ fn a_validation_is_shown_before_and_after_the_repair() {
         settings: Default::default(),
         criteria: Criteria::default(),
         given_back: Vec::new(),
+        not_again: None,
         rounds: vec![
             Round { pairs: 4, cells: cells(true), repaired: vec![repaired], failed: vec![failed], ..Round::default() },
             Round { pairs: 4, cells: cells(false), ..Round::default() },

@@ -34,6 +34,19 @@ pub struct Validation {
     /// the run leaves them to the builtin.
     #[serde(default)]
     pub given_back: Vec<GivenBack>,
+    /// Where no time was left to compare what the last repair left behind: then the last comparison is about the file as
+    /// it was before. Since format 1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_again: Option<NotAgain>,
+}
+
+/// What a repair left behind, and nobody compared again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotAgain {
+    /// How many cells of the last comparison a rule or a setting still acts on.
+    pub cells: usize,
+    /// Those of them that the rules now serve otherwise than in that comparison.
+    pub otherwise: Vec<Cell>,
 }
 
 /// A range of a rule table that is left to the builtin for what a validation showed.
@@ -166,7 +179,7 @@ pub enum Outcome {
 }
 
 impl Validation {
-    /// The comparison of the file that was left behind.
+    /// The last comparison: of the file that was left behind, unless that was `not_again` compared.
     pub fn last(&self) -> Option<&Round> {
         self.rounds.last()
     }
@@ -256,6 +269,7 @@ mod tests {
             criteria: Criteria::default(),
             rounds: vec![Round { cells, repaired, ..Round::default() }],
             given_back: Vec::new(),
+            not_again: None,
         };
         assert!(with(vec![slower.clone()], 2, Vec::new()).loses());
         assert!(!with(vec![slower.clone()], 2, vec![slower.cell]).loses(), "it was given back");

@@ -7,6 +7,7 @@ use collrules_record::options::MOST_PAIRS;
 use collrules_record::plan::{CellPlan, Deployment, Schedule};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Layout, Placement, Plan, Survey};
+use collrules_rules::han::{self, Level};
 use collrules_rules::metric::{Metric, metric};
 use collrules_rules::{Collective, Release, RuleTable};
 
@@ -27,7 +28,7 @@ const LEAST_PART: f64 = 0.25;
 const STARTING_SHARE: f64 = 0.5;
 
 /// Fewer pairs say nothing.
-const LEAST_PAIRS: u32 = 2;
+pub(crate) const LEAST_PAIRS: u32 = 2;
 
 /// Where a range of the file has no end, its calls are made up to this many times its beginning.
 const OPEN_END: u64 = 16;
@@ -89,8 +90,12 @@ pub fn of_table(table: &RuleTable, release: Release, ranks: &[Ranks], sizes: Opt
                 _ if !collective.has_sizes() => vec![Bytes(0)],
                 Some(sizes) => sizes.to_vec(),
                 None => {
+                    let factor = match metric(release, collective, *ranks) {
+                        Metric::Times(factor) => Some(factor),
+                        Metric::CountFree | Metric::None => None,
+                    };
                     let steps = steps.get(ranks.0.into()).iter().map(|(start, end, _)| (start, end));
-                    steps.flat_map(|(start, end)| messages(release, collective, *ranks, start, end)).collect()
+                    steps.flat_map(|(start, end)| messages(collective, factor, start, end)).collect()
                 }
             };
             cells.extend(bytes.into_iter().map(|bytes| Cell { collective, ranks: *ranks, bytes }));
@@ -99,13 +104,33 @@ pub fn of_table(table: &RuleTable, release: Release, ranks: &[Ranks], sizes: Opt
     cells.into_iter().filter(|cell| obstacle(*cell, DEFAULT_MEMORY).is_none()).collect()
 }
 
-/// The first, the last and the middle message of a range of lookup bytes.
-fn messages(release: Release, collective: Collective, ranks: Ranks, start: u64, end: Option<u64>) -> Vec<Bytes> {
+/// The same for a file of HAN's: its ranges on all levels, since those below act on the same calls.
+pub fn of_han(table: &han::Table, ranks: &[Ranks], sizes: Option<&[Bytes]>) -> Vec<Cell> {
+    let mut cells = BTreeSet::new();
+    for (collective, level, steps) in table.iter() {
+        for ranks in ranks {
+            let bytes = match sizes {
+                _ if !collective.has_sizes() => vec![Bytes(0)],
+                Some(sizes) => sizes.to_vec(),
+                None => {
+                    // On its own communicators HAN looks up their sizes, which depend on hosts.
+                    let at = if level == Level::GlobalCommunicator { u64::from(ranks.0) } else { 1 };
+                    let steps = steps.get(at).iter().map(|(start, end, _)| (start, end));
+                    steps.flat_map(|(start, end)| messages(collective, Some(1), start, end)).collect()
+                }
+            };
+            cells.extend(bytes.into_iter().map(|bytes| Cell { collective, ranks: *ranks, bytes }));
+        }
+    }
+    cells.into_iter().filter(|cell| obstacle(*cell, DEFAULT_MEMORY).is_none()).collect()
+}
+
+/// The first, the last and the middle message of a range of lookup bytes, which are messages times a factor.
+fn messages(collective: Collective, factor: Option<u64>, start: u64, end: Option<u64>) -> Vec<Bytes> {
     let element = type_size(collective);
-    let factor = match metric(release, collective, ranks) {
-        Metric::Times(factor) => factor,
+    let Some(factor) = factor else {
         // Its lookup does not see the size: any will do.
-        Metric::CountFree | Metric::None => return [element, 1 << 10, 64 << 10].map(Bytes).to_vec(),
+        return [element, 1 << 10, 64 << 10].map(Bytes).to_vec();
     };
     let first = start.div_ceil(factor).div_ceil(element).max(1).saturating_mul(element);
     let last = match end {

@@ -2,14 +2,14 @@
 //! refinement, validation and studies differ in the plans alone.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use collrules_record::manifest::{self, Manifest};
 use collrules_record::options::{Request, Tuning};
 use collrules_record::plan::Skipped;
 use collrules_record::rundir::{self, RunDir, RunLog};
 use collrules_record::{Cell, Plan, Seconds, Survey};
-use collrules_runner::campaign::{self, Tally};
+use collrules_runner::campaign::{self, Policy, Tally};
 use collrules_runner::{Backend, RunnerError, separate};
 
 use crate::error::WorkflowError;
@@ -264,13 +264,17 @@ pub(crate) struct Campaign {
     log: RunLog,
     /// Planned launches so far.
     planned: u32,
+    /// When pairs of launches shall be over.
+    pub(crate) until: Option<Instant>,
+    /// The longest time in which a launch visited every cell once.
+    pub(crate) pass: Duration,
 }
 
 impl Campaign {
     /// Holds the directory.
     pub(crate) fn new(run: RunDir) -> Result<Self, WorkflowError> {
         let log = run.log()?;
-        Ok(Self { run, log, planned: 0 })
+        Ok(Self { run, log, planned: 0, until: None, pass: Duration::ZERO })
     }
 
     /// Measures what is left of a plan, whose launches are numbered after those of the plans before.
@@ -284,11 +288,12 @@ impl Campaign {
         self.planned += separate::starts(plan).len() as u32;
         session.tell(Event::Planned { plan, first });
         let mut tally = Tally::default();
-        let policy = session.policy();
+        let policy = Policy { until: self.until, ..session.policy() };
         let result =
             campaign::measure_from(first, backend, plan, &mut self.log, &policy, &mut tally, &mut |launch, notice| {
                 session.tell(Event::Launch(launch, notice));
             });
+        self.pass = self.pass.max(tally.pass);
         session.tell(Event::Measured(&tally, result.as_ref().err()));
         result.map_err(|cause| self.incomplete(cause, &tally, plan))
     }

@@ -99,6 +99,6 @@ impl Session<'_> {
 
     /// What may end a campaign early.
     pub(crate) fn policy(&self) -> Policy {
-        Policy { failures: self.failures, stop: Arc::clone(&self.stop) }
+        Policy { failures: self.failures, stop: Arc::clone(&self.stop), until: None }
     }
 }

@@ -1,7 +1,7 @@
 //! What stands first: what is gained, where, and how sure that is.
 
 use collrules_record::findings::Findings;
-use collrules_record::validation::{Outcome, Round};
+use collrules_record::validation::{Outcome, Validation};
 
 use crate::Context;
 use crate::summary::{Expectation, expectations};
@@ -99,13 +99,20 @@ pub(super) fn cards(findings: &Findings, context: &Context<'_>) -> Vec<Card> {
             if findings.tree.by_time { "that programs spend in these calls" } else { "in geometric mean" },
         ),
     ));
-    cards.push(sureness(context.validation.and_then(|validation| validation.last())));
+    cards.push(sureness(context.validation));
     cards
 }
 
 /// How sure it is that nothing became slower.
-fn sureness(last: Option<&Round>) -> Card {
-    match last {
+fn sureness(validation: Option<&Validation>) -> Card {
+    if let Some(left) = validation.and_then(|validation| validation.not_again.as_ref()) {
+        return Card {
+            value: left.cells.to_string(),
+            label: "cells not compared again".to_owned(),
+            note: "the time of the validation was spent after its last repair".to_owned(),
+        };
+    }
+    match validation.and_then(Validation::last) {
         // Nothing is left that could be compared.
         Some(last) if !last.repaired.is_empty() => Card {
             value: "0".to_owned(),

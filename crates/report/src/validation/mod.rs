@@ -46,6 +46,7 @@ mod fixture {
             criteria: Criteria::default(),
             rounds: vec![Round { pairs: 4, cells: vec![cell], ..Round::default() }],
             given_back: Vec::new(),
+            not_again: None,
         }
     }
 }

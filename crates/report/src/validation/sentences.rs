@@ -1,7 +1,7 @@
 //! What a comparison comes to, in whole sentences.
 
 use collrules_record::estimate::median;
-use collrules_record::validation::{FailedCell, Outcome, Round, ValidatedCell, Validation};
+use collrules_record::validation::{FailedCell, NotAgain, Outcome, Round, ValidatedCell, Validation};
 
 use crate::words::{counted, percent, ratio, times};
 
@@ -14,9 +14,13 @@ pub fn sentences(validation: &Validation) -> Vec<String> {
         }
     }
     let Some(round) = validation.last() else { return sentences };
-    if !round.repaired.is_empty() {
-        sentences.push("No rule is left to compare: the builtin serves all calls again.".to_owned());
-        return sentences;
+    match &validation.not_again {
+        Some(left) => sentences.push(not_again(left)),
+        None if !round.repaired.is_empty() => {
+            sentences.push("No rule is left to compare: the builtin serves all calls again.".to_owned());
+            return sentences;
+        }
+        None => {}
     }
     sentences.push(compared(validation, round));
     let count = |outcome| round.count(outcome);
@@ -50,6 +54,23 @@ pub fn sentences(validation: &Validation) -> Vec<String> {
     }
     sentences.extend(failures(&round.failed));
     sentences
+}
+
+/// What nobody looked at after the last repair.
+fn not_again(left: &NotAgain) -> String {
+    let otherwise = match &left.otherwise[..] {
+        [] => "all of them as in the comparison before".to_owned(),
+        [cell] => format!("{cell} by another rule than in the comparison before, the others as there"),
+        [first, others @ ..] => format!(
+            "{first} and {} by other rules than in the comparison before, the rest as there",
+            counted(others.len(), "other cell"),
+        ),
+    };
+    format!(
+        "The time was spent then, and what is left was not compared again: it serves {}, {otherwise}. What follows is \
+         about the file before that repair; `collrules validate` compares what is left.",
+        counted(left.cells, "cell"),
+    )
 }
 
 fn compared(validation: &Validation, round: &Round) -> String {
@@ -133,6 +154,22 @@ mod tests {
         assert!(said.contains("1 cell was compared."), "{said}");
         assert!(said.contains("With the file 0 cells are faster, 0 are the same, 1 is slower (100 %)."), "{said}");
         assert!(said.contains("0.50x (0.45 to 0.55)"), "{said}");
+    }
+
+    #[test]
+    fn what_was_not_compared_again_is_told() {
+        let mut validation = validation(Outcome::Slower, 0.5);
+        let cell = validation.rounds[0].cells[0].cell;
+        validation.rounds[0].repaired.push(cell);
+        validation.not_again = Some(NotAgain { cells: 3, otherwise: vec![cell, cell] });
+        let said = sentences(&validation).join(" ");
+        assert!(
+            said.contains("not compared again: it serves 3 cells, reduce_scatter_block on 1024 ranks at"),
+            "{said}"
+        );
+        assert!(said.contains("and 1 other cell by other rules") && said.contains("1 cell was compared."), "{said}");
+        validation.not_again = None;
+        assert!(sentences(&validation).join(" ").contains("No rule is left"));
     }
 
     #[test]

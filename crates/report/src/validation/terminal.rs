@@ -45,7 +45,11 @@ fn row(cell: &ValidatedCell, release: Release) -> String {
         _ => String::new(),
     };
     let algorithm = registry::algorithm(release, cell.cell.collective, cell.served.algorithm);
-    let rule = if cell.served.is_builtin() { "-" } else { algorithm.map_or("?", |algorithm| algorithm.name) };
+    let rule = match (cell.served.is_builtin(), cell.handed) {
+        (true, true) => "HAN's file",
+        (true, false) => "-",
+        (false, _) => algorithm.map_or("?", |algorithm| algorithm.name),
+    };
     let line = format!(
         "{:>5} {size:>7} {:>8} {:>8} {:>7}x {interval:^14} {verdict:<7}{rule}",
         cell.cell.ranks.0,

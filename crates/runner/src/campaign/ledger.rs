@@ -261,6 +261,14 @@ impl Ledger {
         }
     }
 
+    /// Whether a launch has timed each of its subjects.
+    pub(super) fn has_visited_all(&self, launch: &Launch<'_>) -> bool {
+        let Some(local) = self.local(launch.planned) else { return false };
+        let visited = &self.planned[local].visited;
+        visited.len() >= launch.plan.subjects()
+            && (0..launch.plan.subjects()).all(|at| visited.contains_key(&launch.plan.subject(at)))
+    }
+
     /// Timings so far.
     pub(super) fn samples(&self) -> usize {
         self.samples

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `notice` | what it tells while it goes on, and what may end it |
 //! | `ledger` | what is done, and what the next launch has to do |
+//! | `pace` | how pairs of launches keep to an end |
 //! | `rows` | from events to rows |
 //! | `suspects` | which candidate a failed launch is to be blamed on |
 
 mod ledger;
 mod notice;
+mod pace;
 pub(crate) mod rows;
 mod suspects;
 #[cfg(test)]
@@ -28,6 +30,7 @@ use crate::wire::Event;
 
 use ledger::{Ledger, Next};
 pub use notice::{Launch, Notice, Policy, Tally};
+use pace::Pace;
 use suspects::{Found, Whereabouts};
 
 /// How many launches in a row may fail without bringing anything before it is taken for the system's fault.
@@ -74,16 +77,29 @@ pub fn measure_from(
     tally.samples = ledger.samples();
     tally.cells = ledger.cells();
     let (mut failures, mut fruitless) = (0, 0);
-    while let Some(Next { number, repetition, planned, plan }) = ledger.next() {
+    let mut pace = Pace::new(plan, policy.until);
+    while let Some(Next { number, repetition, planned, mut plan }) = ledger.next() {
+        if !pace.grant(planned - first, &mut plan.schedule) {
+            break;
+        }
         let launch = Launch { number, repetition, planned, plan: &plan };
         log.note(&Entry::Begun { launch: number, planned, at: manifest::now() })?;
         watch(&launch, &Notice::Launching);
         let begun = Instant::now();
-        let mut session =
-            Session { log, ledger: &mut ledger, tally, place: Whereabouts::Elsewhere, rows: 0, clock: None };
+        let mut session = Session {
+            log,
+            ledger: &mut ledger,
+            tally,
+            place: Whereabouts::Elsewhere,
+            rows: 0,
+            clock: None,
+            pass: None,
+        };
         let outcome = backend.measure(&plan, &mut |event| session.take(&launch, &event, policy, watch));
-        let (place, rows, spent) = (session.place, session.rows, session.spent());
+        let (place, rows, spent, pass) = (session.place, session.rows, session.spent(), session.pass);
         let startup = session.clock.map_or(0.0, |(first, _, _)| (first - begun).as_secs_f64());
+        tally.pass = tally.pass.max(pass.map_or_else(|| begun.elapsed(), |seen| seen - begun));
+        pace.took(begun.elapsed());
         ledger.spend(planned, startup + spent);
         let over = |complete, why: String| {
             // The first line says it; the job's own words follow.
@@ -163,6 +179,8 @@ struct Session<'a> {
     rows: usize,
     /// The first event, the last one, and how much the journal knows of.
     clock: Option<(Instant, Instant, f64)>,
+    /// When every cell had had a visit.
+    pass: Option<Instant>,
 }
 
 impl Session<'_> {
@@ -185,6 +203,9 @@ impl Session<'_> {
             rows.iter().for_each(|row| self.ledger.take(row));
             self.tally.samples = self.ledger.samples();
             self.tally.cells = self.ledger.cells();
+            if self.pass.is_none() && self.ledger.has_visited_all(launch) {
+                self.pass = Some(Instant::now());
+            }
         }
         if let Event::Finished { cell } = event {
             let subject = launch.plan.subject(*cell);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use collrules_record::Cell;
 use collrules_record::plan::Repetition;
@@ -18,6 +19,9 @@ pub struct Tally {
     pub samples: usize,
     /// Cells with at least one timing.
     pub cells: usize,
+    /// The longest time that a launch of this session took from its start until every cell had a visit, or to its end where
+    /// some had none.
+    pub pass: Duration,
 }
 
 /// What may end a campaign before its time.
@@ -27,11 +31,13 @@ pub struct Policy {
     pub failures: u32,
     /// Somebody wants the campaign to end.
     pub stop: Arc<AtomicBool>,
+    /// When pairs of launches shall be over; others keep to the time of their schedule alone.
+    pub until: Option<Instant>,
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { failures: 20, stop: Arc::default() }
+        Self { failures: 20, stop: Arc::default(), until: None }
     }
 }
 

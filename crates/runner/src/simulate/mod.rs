@@ -162,7 +162,7 @@ impl Backend for Simulation {
             let by_han = self.hosts.served(call.cell(), &settings).is_some_and(|handed| handed != Handed::Over);
             let end = |without: &Vec<Component>| {
                 // Rules do not reach it.
-                if by_han && !without.contains(&Component::HAN) { CallEnd::Right } else { of_tuned.clone() }
+                if by_han && !without.contains(&Component::HAN) { CallEnd::Right } else { of_tuned }
             };
             without.iter().map(end).collect()
         };

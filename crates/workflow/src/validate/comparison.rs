@@ -1,7 +1,7 @@
 //! One comparison: pairs of launches over all cells, then more pairs for what is doubtful.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use collrules_record::manifest::Manifest;
 use collrules_record::options::{Request, Validating};
@@ -23,6 +23,9 @@ use crate::session::{Event, Session};
 /// After so many times its share a launch begins no visits any more, not even first ones.
 const LIMIT: f64 = 3.0;
 
+/// What a repair takes with its proof, in starts of jobs; HAN's file needs more of them than another.
+pub(super) const REPAIR: f64 = 6.0;
+
 /// What comparisons are made with.
 pub(super) struct Bench<'a> {
     pub(super) backend: &'a mut dyn Backend,
@@ -31,10 +34,12 @@ pub(super) struct Bench<'a> {
     /// Without a budget, which follows from `spending`.
     pub(super) schedule: Schedule,
     pub(super) spending: Spending,
-    /// For one comparison.
-    pub(super) budget: Option<Seconds>,
     /// When all comparisons together shall be done.
     pub(super) deadline: Option<Instant>,
+    /// The longest time in which a launch visited every cell once, its start included.
+    pub(super) pass: Duration,
+    /// What a repair with its proof takes, as far as is known.
+    pub(super) repair: Duration,
     pub(super) criteria: Criteria,
     pub(super) command: Vec<String>,
 }
@@ -49,18 +54,22 @@ impl Bench<'_> {
         session: &mut Session<'_>,
     ) -> Result<Round, WorkflowError> {
         let (mut campaign, begun) = self.begin(home, subject, session)?;
-        let start = Instant::now();
+        campaign.until = self.until();
         session.tell(Event::Comparing { run: campaign.run.path(), plan: &begun });
-        let Self { backend, criteria, budget, spending, .. } = self;
+        let (until, startup) = (campaign.until, self.schedule.startup);
+        let Self { backend, criteria, spending, pass, .. } = self;
         let run = campaign.run.clone();
         let mut measure = || {
             campaign.measure(&begun, *backend, session)?;
+            *pass = campaign.pass;
             campaign.further(*backend, session, |run, look, session| {
                 if look > FURTHER_LOOKS {
                     return Ok(None);
                 }
                 let cells = doubtful(&look_at(run, *criteria, subject)?, *criteria);
-                if cells.is_empty() || budget.is_some_and(|budget| start.elapsed().as_secs_f64() > budget.0) {
+                let each = spending.of_further(cells.len(), begun.cells.len()).map_or(0.0, |each| each.0) + startup.0;
+                let least = Seconds(each * f64::from(2 * FURTHER_PAIRS));
+                if cells.is_empty() || left(until).is_some_and(|left| left < least) {
                     return Ok(None);
                 }
                 let noun = if cells.len() == 1 { "cell" } else { "cells" };
@@ -87,16 +96,22 @@ impl Bench<'_> {
             criteria: self.criteria,
             rounds,
             given_back: Vec::new(),
+            not_again: None,
         }
     }
 
-    /// Divides what is left of the time anew. At the least there are two pairs, with one visit to each cell.
-    pub(super) fn share_the_rest(&mut self) {
-        let Some(deadline) = self.deadline else { return };
-        let left = Seconds(deadline.saturating_duration_since(Instant::now()).as_secs_f64());
+    /// When a comparison shall be over: what is repaired after it has to be proven.
+    fn until(&self) -> Option<Instant> {
+        let repair = if self.options.repair { self.repair } else { Duration::ZERO };
+        self.deadline.map(|deadline| deadline.checked_sub(repair).unwrap_or(deadline))
+    }
+
+    /// Divides what is left of the time anew. False where it is too short for two pairs with one visit to each cell.
+    pub(super) fn share_the_rest(&mut self) -> bool {
+        let Some(left) = left(self.until()) else { return true };
         let startup = self.schedule.startup;
-        self.budget = Some(left);
         self.spending = spending(Some(left), startup, self.spending.pairs).unwrap_or(Spending::LEAST);
+        left.0 >= self.pass.as_secs_f64() * f64::from(2 * Spending::LEAST.pairs)
     }
 
     /// The directory of a comparison, new or begun.
@@ -107,8 +122,8 @@ impl Bench<'_> {
         session: &mut Session<'_>,
     ) -> Result<(Campaign, Plan), WorkflowError> {
         let plan = self.plan(subject);
-        let rules = std::fs::read(&subject.file).map_err(|cause| WorkflowError::open(&subject.file, cause))?;
         let read = |file: &Path| std::fs::read(file).map_err(|cause| WorkflowError::open(file, cause));
+        let rules = if subject.is_han_alone() { None } else { Some(read(&subject.file)?) };
         let han = subject.han_file().map(|file| read(&file)).transpose()?;
         let mut number = 0;
         loop {
@@ -119,9 +134,8 @@ impl Bench<'_> {
                 let manifest =
                     campaign::manifest(request, self.backend, self.survey, &plan, &subject.pins, self.command.clone());
                 let run = RunDir::create(path, &manifest)?;
-                run.write_bytes(rundir::RULES, &rules)?;
-                if let Some(han) = &han {
-                    run.write_bytes(rundir::HAN, han)?;
+                for (name, bytes) in [(rundir::RULES, &rules), (rundir::HAN, &han)] {
+                    bytes.as_ref().map(|bytes| run.write_bytes(name, bytes)).transpose()?;
                 }
                 return Ok((Campaign::new(run)?, plan));
             }
@@ -129,8 +143,8 @@ impl Bench<'_> {
             if run.file(rundir::VALIDATION).exists() {
                 continue;
             }
-            let same_file = std::fs::read(run.file(rundir::RULES)).is_ok_and(|bytes| bytes == rules)
-                && std::fs::read(run.file(rundir::HAN)).ok() == han;
+            let of_run = |name: &str| std::fs::read(run.file(name)).ok();
+            let same_file = of_run(rundir::RULES) == rules && of_run(rundir::HAN) == han;
             let Manifest { plan: begun, survey, .. } = run.manifest()?;
             let same_system = (&survey.version, &survey.hosts) == (&self.survey.version, &self.survey.hosts);
             let same_cells = begun.cells == plan.cells || !self.options.chooses_cells();
@@ -160,6 +174,11 @@ impl Bench<'_> {
             original: subject.kept.clone(),
         }
     }
+}
+
+/// The time until then.
+fn left(until: Option<Instant>) -> Option<Seconds> {
+    until.map(|until| Seconds(until.saturating_duration_since(Instant::now()).as_secs_f64()))
 }
 
 /// More pairs of the doubtful cells.

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use collrules_record::rundir;
+
 use crate::error::WorkflowError;
 
 /// What is added to the name of the file; a number follows from the second original on.
@@ -50,6 +52,11 @@ impl Original {
             let _ = fs::remove_file(&self.kept);
             WorkflowError::write(&self.kept, cause)
         })
+    }
+
+    /// Puts a text in its place.
+    pub(super) fn replace(&self, text: &str) -> Result<(), WorkflowError> {
+        rundir::replace(&self.file, text).map_err(|cause| WorkflowError::write(&self.file, cause))
     }
 
     /// The name of what is kept.

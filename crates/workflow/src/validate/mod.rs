@@ -4,11 +4,13 @@
 //! |---|---|
 //! | here | the workflow, and the same at the end of `tune` |
 //! | `subject` | the file, where it comes from, and the cells to compare |
+//! | `foreign` | files from elsewhere, HAN's among them |
 //! | `comparison` | one comparison: pairs of launches, then more for what is doubtful |
 //! | `repair` | comparisons and repairs until nothing is slower |
 //! | `kept` | what the file was before it was repaired |
 
 mod comparison;
+mod foreign;
 mod kept;
 mod repair;
 mod subject;
@@ -33,7 +35,7 @@ use crate::publish::Published;
 use crate::resume;
 use crate::session::{Event, Session};
 use crate::start::Started;
-use comparison::Bench;
+use comparison::{Bench, REPAIR};
 use subject::Subject;
 
 pub use subject::{Opened, open};
@@ -62,7 +64,7 @@ pub(crate) struct InForce {
 
 /// Reads a rules file, or that of a run, for launches that have it in force after others that do not.
 pub(crate) fn in_force(path: &Path, started: &Started, session: &mut Session<'_>) -> Result<InForce, WorkflowError> {
-    let subject = Subject::read(open(path)?, started, session)?;
+    let subject = Subject::read(open(path, None)?, started, session)?;
     if subject.is_empty() {
         return Err(WorkflowError::Usage(format!(
             "{} leaves everything to the builtin: nothing would change under it",
@@ -100,6 +102,7 @@ pub fn validate(
     out: Option<&Path>,
     session: &mut Session<'_>,
 ) -> Result<Validated, WorkflowError> {
+    let began = Instant::now();
     let mut started = session.start(&options.system)?;
     started.remarks.iter().for_each(|remark| session.say(remark));
     let (budget, remark) = allotted::within(options.budget, started.allocation.as_ref())?;
@@ -121,7 +124,12 @@ pub fn validate(
     let _held = of_run.map(RunDir::hold).transpose()?;
     subject.refuse_if_in_force(&started.survey, session)?;
     started.backend.use_scratch(home.path());
-    let spending = spending(options.budget, startup, options.pairs).unwrap_or_else(|| {
+    // Repairs are proven and compared again in the same time.
+    let first = options.budget.map(|budget| if options.repair { of_first_comparison(budget) } else { budget });
+    let affordable = spending(first, startup, options.pairs);
+    // What is too short for anything is no end to keep to.
+    let deadline = options.budget.filter(|_| affordable.is_some()).and_then(|budget| after(began, budget));
+    let spending = affordable.unwrap_or_else(|| {
         let budget = options.budget.map(|budget| budget.to_string()).unwrap_or_default();
         session.say(&format!(
             "starting a job takes {startup}, which leaves little of {budget} for everything: only 2 pairs of launches, \
@@ -138,7 +146,7 @@ pub fn validate(
     if !options.chooses_cells() {
         subject.afford(spending.launch, session);
     }
-    let mut bench = bench(&mut started, options, spending, options.budget, None, session);
+    let mut bench = bench(&mut started, options, spending, deadline, session);
     let validation = repair::rounds(&home, &mut bench, &mut subject, session)?;
     session.tell(Event::Compared { home: &home, validation: &validation });
     if subject.run().is_some_and(|run| run.path() == home.path()) {
@@ -173,7 +181,7 @@ pub(crate) fn after_tuning(
         ));
         return Ok(published);
     };
-    let deadline = share.and_then(|share| Instant::now().checked_add(Duration::try_from_secs_f64(share.0).ok()?));
+    let deadline = share.and_then(|share| after(Instant::now(), share));
     let home = published.run.clone();
     let mut subject = Subject::of_run(published, started);
     subject.afford(spending.launch, session);
@@ -191,7 +199,7 @@ pub(crate) fn after_tuning(
         timing: tuning.timing,
         system: tuning.system.clone(),
     };
-    let mut bench = bench(started, &options, spending, options.budget, deadline, session);
+    let mut bench = bench(started, &options, spending, deadline, session);
     let validation = repair::rounds(&home, &mut bench, &mut subject, session)?;
     session.tell(Event::Compared { home: &home, validation: &validation });
     let published = Published::open(home.path())?;
@@ -199,11 +207,15 @@ pub(crate) fn after_tuning(
     Ok(published)
 }
 
+/// The end of a time that began then.
+fn after(began: Instant, time: Seconds) -> Option<Instant> {
+    began.checked_add(Duration::try_from_secs_f64(time.0).ok()?)
+}
+
 fn bench<'a>(
     started: &'a mut Started,
     options: &'a Validating,
     spending: Spending,
-    budget: Option<Seconds>,
     deadline: Option<Instant>,
     session: &Session<'_>,
 ) -> Bench<'a> {
@@ -214,8 +226,9 @@ fn bench<'a>(
         // Enough rounds for a median, since what counts is how launches differ.
         schedule: Schedule { min_rounds: 15, max_rounds: 60, startup: started.startup, ..timed(&options.timing) },
         spending,
-        budget,
         deadline,
+        pass: Duration::ZERO,
+        repair: Duration::try_from_secs_f64(REPAIR * started.startup.0).unwrap_or_default(),
         criteria: Criteria {
             min_difference: options.min_difference,
             error_rate: options.error_rate,

@@ -1,9 +1,14 @@
 //! Comparisons and repairs, until nothing is slower or nothing is left to give back.
 
+use std::path::Path;
+use std::time::Instant;
+
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Cell, Validation};
+use collrules_record::validation::NotAgain;
+use collrules_record::{Cell, Handover, Validation};
 use collrules_rules::RuleTable;
 use collrules_rules::emit::{Notes, Target, TargetFormat, write_accepting};
+use collrules_rules::han::write as write_han;
 use collrules_runner::proof::Proof;
 use collrules_tuner::repair::{Reach, Repair, all_told, repair, without};
 
@@ -28,19 +33,25 @@ pub(super) fn rounds(
     validation.given_back = home.validation()?.map(|before| before.given_back).unwrap_or_default();
     loop {
         validation.rounds.push(bench.compare(home, subject, session)?);
-        bench.share_the_rest();
+        validation.not_again = None;
         let repair = wanted(bench, subject, &validation);
         home.write_validation(&validation)?;
         if repair.ranges.is_empty() {
             return Ok(validation);
         }
         session.say(&format!("{} to the builtin: {}", counted(repair.cells.len()), named(&repair.cells)));
+        let begun = Instant::now();
         validation = repaired(home, bench, subject, with(&validation, &repair), &repair, session)?;
+        bench.repair = begun.elapsed();
         if let Some(kept) = &subject.kept {
             session.say(&format!("{} is repaired; the old file is kept as {}", subject.shown, kept.display()));
         }
         if subject.is_empty() {
             session.say("no rule is left: the builtin serves all calls");
+            return Ok(validation);
+        }
+        if !bench.share_the_rest() {
+            session.say("the time is spent: what was repaired is not compared again");
             return Ok(validation);
         }
     }
@@ -91,6 +102,7 @@ fn analyze_anew(
     subject.kept.get_or_insert(original.kept);
     let tuning = publish::tuning(&run, &findings, subject.pins.clone());
     claimed.settings = tuning.by_name();
+    claimed.not_again = not_again(subject, &claimed);
     home.write_validation(&claimed)?;
     publish::settings(&run, &tuning, session)?;
     let proof = prove::sentences(&findings, &proof, bench.backend.name(), bench.survey);
@@ -114,17 +126,39 @@ fn rewrite(
     claimed: Validation,
     repair: &Repair,
 ) -> Result<Validation, WorkflowError> {
+    let Origin::Foreign(foreign) = &subject.origin else { return Err(unchanged(subject)) };
     let table = without(&subject.table, &repair.ranges);
-    if table == subject.table {
+    let han = foreign.without(subject.release, &repair.ranges);
+    if table == subject.table && han.as_ref() == foreign.han.as_ref().map(|(_, table)| table) {
         return Err(unchanged(subject));
     }
     let before = std::fs::read(&subject.file).map_err(|cause| WorkflowError::open(&subject.file, cause))?;
     let original = Original::of(&subject.file, subject.kept.as_deref())?;
+    let han_file = subject.han_file();
+    let of_han = han_file.filter(|_| !subject.is_han_alone()).map(|file| Original::of(&file, None)).transpose()?;
     let text = in_format_of(&before, &table, subject, &original)?;
-    let draft = Draft { text: &text, table: &table, han: None, release: subject.release, cells: &subject.cells };
-    put_in_place(bench, home, (&original, None), &draft)?;
-    subject.table = table;
+    let handover = han.as_ref().map(Handover::of_han).unwrap_or_default();
+    let said = han.as_ref().map(|han| {
+        let beside = of_han.as_ref().unwrap_or(&original);
+        let text = write_han(han, &header(subject, beside));
+        text.map_err(|error| WorkflowError::Input(format!("HAN's rules file cannot be written: {error}")))
+    });
+    let said = said.transpose()?;
+    let draft_han = said.clone().map(|text| (text, &handover));
+    let draft = Draft { text: &text, table: &table, han: draft_han, release: subject.release, cells: &subject.cells };
+    prove::prove(bench.backend, home, &draft, not_obeyed, |_| {
+        original.keep()?;
+        of_han.as_ref().map(Original::keep).transpose()?;
+        if !subject.is_han_alone() {
+            original.replace(&text)?;
+        }
+        said.iter().try_for_each(|text| of_han.as_ref().unwrap_or(&original).replace(text))
+    })?;
+    // The proof leaves a file of HAN's where it worked.
+    let _ = std::fs::remove_file(home.file(rundir::HAN));
+    subject.put(table, han);
     subject.kept.get_or_insert(original.kept);
+    let claimed = Validation { not_again: not_again(subject, &claimed), ..claimed };
     home.write_validation(&claimed)?;
     Ok(claimed)
 }
@@ -154,6 +188,16 @@ fn with(validation: &Validation, repair: &Repair) -> Validation {
     claimed
 }
 
+/// What is left of a subject that was repaired after the last comparison.
+fn not_again(subject: &Subject, validation: &Validation) -> Option<NotAgain> {
+    let round = validation.last().filter(|_| !subject.is_empty())?;
+    let left = || round.cells.iter().map(|cell| (cell, subject.known(cell.cell))).filter(|(_, known)| !known.control);
+    let otherwise = left().filter(|(cell, known)| (cell.served, cell.handed) != (known.served, known.handed));
+    // What was given back is served as without the file, unless a setting acts on it.
+    let otherwise = otherwise.filter(|(_, known)| known.handed || !known.served.is_builtin());
+    Some(NotAgain { cells: left().count(), otherwise: otherwise.map(|(cell, _)| cell.cell).collect() })
+}
+
 /// Another comparison would show the same, and so on without end.
 fn unchanged(subject: &Subject) -> WorkflowError {
     WorkflowError::NotRepaired { rules: subject.shown.clone() }
@@ -166,19 +210,19 @@ fn put_in_place(
     (original, han): (&Original, Option<&Original>),
     draft: &Draft<'_>,
 ) -> Result<Proof, WorkflowError> {
-    let consequence = |file: &std::path::Path| {
-        format!(
-            "the repaired rules are NOT obeyed by this Open MPI; {} must not be installed, and the file that was compared \
-             stays",
-            file.display(),
-        )
-    };
-    prove::prove(bench.backend, directory, draft, consequence, |_| {
+    prove::prove(bench.backend, directory, draft, not_obeyed, |_| {
         original.keep()?;
         han.map(Original::keep).transpose()?;
-        let written = rundir::replace(&original.file, draft.text);
-        written.map_err(|cause| WorkflowError::write(&original.file, cause))
+        original.replace(draft.text)
     })
+}
+
+fn not_obeyed(file: &Path) -> String {
+    format!(
+        "the repaired rules are NOT obeyed by this Open MPI; {} must not be installed, and the file that was compared \
+         stays",
+        file.display(),
+    )
 }
 
 /// The table in the format that the file had.
@@ -193,13 +237,18 @@ fn in_format_of(
         _ if before.starts_with(b"rule-file-version-") => TargetFormat::V2,
         _ => TargetFormat::Classic,
     };
-    let header = vec![
+    // Hazards of the file are its author's.
+    let notes = Notes { header: header(subject, original), ..Notes::default() };
+    Ok(write_accepting(table, &notes, &Target::all(format), |_| true)?)
+}
+
+/// What a file that was written anew says of itself.
+fn header(subject: &Subject, original: &Original) -> Vec<String> {
+    vec![
         format!("{TOOL}: {} without what was slower than the builtin", subject.shown),
         format!("under Open MPI {}; the file as it was is beside it:", subject.version),
         original.name(),
-    ];
-    // Hazards of the file are its author's.
-    Ok(write_accepting(table, &Notes { header, ..Notes::default() }, &Target::all(format), |_| true)?)
+    ]
 }
 
 fn counted(cells: usize) -> String {

@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 
 use collrules_record::findings::Findings;
 use collrules_record::options::Validating;
-use collrules_record::plan::Deployment;
 use collrules_record::policy::Assumptions;
+use collrules_record::rival;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Cell, HanSettings, Handed, Handover, Manifest, Ranks, Seconds, Survey};
-use collrules_rules::deploy::Tuning;
+use collrules_rules::deploy::{HAN_FILE, RULES_FILE, Tuning};
 use collrules_rules::steps::Steps;
 use collrules_rules::{Behaviour, Choice, Collective, Release, RuleTable, han};
 use collrules_runner::{RunnerError, grid, serving, validation};
 use collrules_tuner::validation::Known;
 
+use super::foreign::{Foreign, Half};
 use crate::error::WorkflowError;
 use crate::publish::{self, Published};
 use crate::session::Session;
@@ -29,14 +30,17 @@ const FIRST_CALLS: f64 = 10.0;
 pub struct Opened {
     file: PathBuf,
     shown: String,
-    text: Vec<u8>,
+    /// None where the file is HAN's.
+    text: Option<Vec<u8>>,
+    /// HAN's file of a tuning from elsewhere.
+    half: Option<Half>,
     origin: Origin,
 }
 
 /// Where a rules file comes from.
 pub(super) enum Origin {
     /// From elsewhere.
-    Foreign,
+    Foreign(Foreign),
     /// From an analysis of what others measured.
     Analysis { run: RunDir, findings: Box<Findings> },
     /// From a run.
@@ -51,16 +55,31 @@ pub(super) struct Tuned {
     pub(super) findings: Findings,
 }
 
-/// Reads a rules file, and the run beside it if there is one.
-pub fn open(path: &Path) -> Result<Opened, WorkflowError> {
+/// Reads a rules file, and the run beside it if there is one; or that of coll/han, alone or in `half`.
+pub fn open(path: &Path, half: Option<&Path>) -> Result<Opened, WorkflowError> {
     let named = verify::file(path);
     let text = verify::read(path)?;
     let file = std::path::absolute(&named).map_err(|cause| WorkflowError::open(&named, cause))?;
     let directory = named.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let is_of_run =
         named.file_name().is_some_and(|name| name == rundir::RULES) && directory.join(rundir::FINDINGS).exists();
-    let origin = if is_of_run { Origin::of(Published::open(directory)?) } else { Origin::Foreign };
-    Ok(Opened { file, shown: named.display().to_string(), text, origin })
+    let shown = named.display().to_string();
+    if is_of_run && half.is_some() {
+        return Err(WorkflowError::Usage(format!(
+            "{shown} is part of a run, which has its own file for HAN: leave out --han"
+        )));
+    }
+    let origin = if is_of_run { Origin::of(Published::open(directory)?) } else { Origin::Foreign(Foreign::default()) };
+    if !is_of_run && han::is_han(&text) {
+        if half.is_some() {
+            let why = format!("{shown} is a rules file for coll/han itself: name that of coll/tuned before --han");
+            return Err(WorkflowError::Usage(why));
+        }
+        let half = Some(Half::open(&named)?);
+        return Ok(Opened { file, shown, text: None, half, origin });
+    }
+    let half = half.map(Half::open).transpose()?;
+    Ok(Opened { file, shown, text: Some(text), half, origin })
 }
 
 impl Origin {
@@ -74,7 +93,7 @@ impl Origin {
 
     fn findings(&self) -> Option<&Findings> {
         match self {
-            Self::Foreign => None,
+            Self::Foreign(_) => None,
             Self::Analysis { findings, .. } => Some(findings),
             Self::Run(tuned) => Some(&tuned.findings),
         }
@@ -90,8 +109,10 @@ impl Opened {
     /// All settings that put the tuning in force: none where it changes nothing.
     pub fn settings(&self) -> Result<BTreeMap<String, String>, WorkflowError> {
         let tuning = match &self.origin {
-            Origin::Foreign => {
-                Tuning { rules: Some(self.file.to_string_lossy().into_owned()), han: None, pins: Pins::new() }
+            Origin::Foreign(_) => {
+                let path = |path: &Path| path.to_string_lossy().into_owned();
+                let han = self.half.as_ref().map(|half| path(&half.file));
+                Tuning { rules: self.text.is_some().then(|| path(&self.file)), han, pins: Pins::new() }
             }
             Origin::Analysis { run, findings } => publish::tuning(run, findings, served::pins(&Pins::new(), findings)),
             Origin::Run(tuned) if tuned.findings.changes_nothing() => Tuning::default(),
@@ -153,24 +174,34 @@ impl Subject {
         session: &mut Session<'_>,
     ) -> Result<Self, WorkflowError> {
         let mut subject = Self::read(opened, started, session)?;
-        subject.choose(options, started.survey.slots())?;
+        subject.choose(options, &started.survey)?;
         Ok(subject)
     }
 
     /// What this system makes of a file; no cells yet.
     pub(super) fn read(opened: Opened, started: &Started, session: &mut Session<'_>) -> Result<Self, WorkflowError> {
-        let Opened { file, shown, text, mut origin } = opened;
+        let Opened { file, shown, text, mut half, mut origin } = opened;
         let behaviour = Behaviour::of(started.survey.version).map_err(RunnerError::from)?;
-        let table = verify::in_force(Path::new(&shown), &text, &behaviour)?.to_table();
+        let table = match &text {
+            Some(text) => verify::in_force(Path::new(&shown), text, &behaviour)?.to_table(),
+            None => RuleTable::new(),
+        };
         if origin.findings().is_some_and(|found| found.table != table || found.release != started.release) {
             session.say(&format!(
                 "{shown} means something else to Open MPI {} than the findings beside it say: it is compared like any \
                  other file",
                 started.release,
             ));
-            origin = Origin::Foreign;
+            let beside = file.with_file_name(rundir::HAN);
+            half = beside.is_file().then(|| Half::open(&beside)).transpose()?;
+            origin = Origin::Foreign(Foreign::default());
         }
         whole(&origin, &behaviour)?;
+        if let Origin::Foreign(foreign) = &mut origin {
+            foreign.has_rules = text.is_some();
+            let read = |half: Half| Ok::<_, WorkflowError>((half.file.clone(), half.read(&behaviour, session)?));
+            foreign.han = half.map(read).transpose()?;
+        }
         Ok(Self::from(file, shown, table, origin, started))
     }
 
@@ -191,7 +222,7 @@ impl Subject {
 
     fn from(file: PathBuf, shown: String, table: RuleTable, origin: Origin, started: &Started) -> Self {
         let pins = match &origin {
-            Origin::Foreign => started.pins.clone(),
+            Origin::Foreign(_) => started.pins.clone(),
             Origin::Analysis { findings, .. } => served::pins(&Pins::new(), findings),
             Origin::Run(tuned) => served::pins(&tuned.manifest.pins, &tuned.findings),
         };
@@ -200,14 +231,17 @@ impl Subject {
             _ => Ranks(0),
         };
         let (release, version) = (started.release, started.survey.version);
-        let handover = origin.findings().map(|findings| findings.handover.clone()).unwrap_or_default();
+        let handover = match &origin {
+            Origin::Foreign(foreign) => foreign.handover(),
+            _ => origin.findings().map(|findings| findings.handover.clone()).unwrap_or_default(),
+        };
         Self { file, shown, table, handover, release, version, pins, cells: Vec::new(), ranks, origin, kept: None }
     }
 
     /// The directory with the findings of the file.
     pub(super) fn run(&self) -> Option<&RunDir> {
         match &self.origin {
-            Origin::Foreign => None,
+            Origin::Foreign(_) => None,
             Origin::Analysis { run, .. } => Some(run),
             Origin::Run(tuned) => Some(&tuned.run),
         }
@@ -236,7 +270,8 @@ impl Subject {
     }
 
     /// Decides on the cells.
-    fn choose(&mut self, options: &Validating, slots: Ranks) -> Result<(), WorkflowError> {
+    fn choose(&mut self, options: &Validating, survey: &Survey) -> Result<(), WorkflowError> {
+        let slots = survey.slots();
         let sizes = options.sizes.as_deref();
         let tuned = self.tuned();
         let oversubscribes = oversubscribes(options.system.oversubscribe);
@@ -246,7 +281,14 @@ impl Subject {
                 _ => grid::communicator_sizes(&options.ranks, slots, oversubscribes)
                     .map_err(|error| error.on(options.system.is_simulated()))?,
             };
-            validation::of_table(&self.table, self.release, &ranks, sizes)
+            let mut cells = validation::of_table(&self.table, self.release, &ranks, sizes);
+            if let Origin::Foreign(foreign) = &mut self.origin {
+                foreign.place(self.release, options.system.layout, &survey.hosts, &ranks);
+                let reached: Vec<Ranks> = foreign.reached.iter().copied().collect();
+                let tables = foreign.han.iter().map(|(_, table)| table);
+                cells.extend(tables.flat_map(|table| validation::of_han(table, &reached, sizes)));
+            }
+            cells
         } else {
             let tuned: Vec<Cell> = tuned.into_iter().collect();
             let mut cells = tuned.clone();
@@ -263,6 +305,13 @@ impl Subject {
         if cells.is_empty() {
             return Err(WorkflowError::Usage(if self.is_empty() {
                 format!("{} leaves everything to the builtin: there is nothing to compare", self.shown)
+            } else if matches!(&self.origin, Origin::Foreign(foreign) if !foreign.has_rules && foreign.reached.is_empty())
+            {
+                format!(
+                    "{} is for HAN, which serves communicators over several hosts with several ranks on some of them, \
+                     from Open MPI 5.0 on; none of those that could be compared here is one",
+                    self.shown,
+                )
             } else {
                 format!("{} has no rules for what --ops, --np and --sizes say", self.shown)
             }));
@@ -282,6 +331,7 @@ impl Subject {
             || self.handover.get(collective).is_some()
             || self.freed().contains(&collective)
             || self.settled().contains(&collective)
+            || matches!(&self.origin, Origin::Foreign(foreign) if foreign.collectives().contains(&collective))
     }
 
     /// Whether the tuning reaches a cell's calls at all.
@@ -291,7 +341,9 @@ impl Subject {
 
     /// Whether nothing is left of the tuning.
     pub(super) fn is_empty(&self) -> bool {
-        self.table.is_empty() && self.handover.is_empty() && self.freed().is_empty() && self.settled().is_empty()
+        let from_elsewhere = matches!(&self.origin, Origin::Foreign(foreign) if !foreign.collectives().is_empty());
+        let settings = !self.freed().is_empty() || !self.settled().is_empty();
+        self.table.is_empty() && self.handover.is_empty() && !settings && !from_elsewhere
     }
 
     /// Collectives that a setting hands over to `coll/tuned`.
@@ -355,14 +407,22 @@ impl Subject {
     /// What is known of a cell.
     pub(super) fn known(&self, cell: Cell) -> Known {
         let served = self.table.lookup(cell.collective, cell.ranks.0.into(), cell.lookup_bytes(self.release));
-        let handed = self.handover.says(cell) != Handed::Kept;
+        let (gets, below) = match &self.origin {
+            Origin::Foreign(foreign) => {
+                let gets = foreign.reached.contains(&cell.ranks);
+                (gets, gets && foreign.says_below(cell.collective))
+            }
+            _ => (true, false),
+        };
+        let handed = gets && self.handover.says(cell) != Handed::Kept;
         Known {
             tuned: self.origin.findings().is_some_and(|findings| findings.cells.iter().any(|found| found.cell == cell)),
             served,
             handed,
             control: served.is_builtin()
                 && !handed
-                && !self.pins.keys().any(|name| acts_on(name, cell.collective))
+                && !below
+                && !self.pins.iter().any(|(name, value)| rival::acts_on(name, value, cell.collective))
                 && self.inside(cell).is_empty(),
         }
     }
@@ -372,10 +432,29 @@ impl Subject {
         match (self.run(), self.origin.findings()) {
             (Some(run), Some(findings)) => publish::tuning(run, findings, self.pins.clone()),
             _ => {
-                let rules = Some(self.file.to_string_lossy().into_owned());
-                Tuning { rules, han: None, pins: self.pins.clone() }
+                let path = |path: &Path| path.to_string_lossy().into_owned();
+                let (has_rules, han) = match &self.origin {
+                    Origin::Foreign(Foreign { has_rules, han, .. }) => (*has_rules, han.as_ref()),
+                    _ => (true, None),
+                };
+                let han = han.map(|(file, _)| path(file));
+                Tuning { rules: has_rules.then(|| path(&self.file)), han, pins: self.pins.clone() }
             }
         }
+    }
+
+    /// Takes over what a repair made of files from elsewhere.
+    pub(super) fn put(&mut self, table: RuleTable, han: Option<han::Table>) {
+        self.table = table;
+        if let Origin::Foreign(foreign) = &mut self.origin {
+            foreign.han = foreign.han.take().map(|(file, before)| (file, han.unwrap_or(before)));
+            self.handover = foreign.handover();
+        }
+    }
+
+    /// Whether the file is HAN's, and there is no other.
+    pub(super) fn is_han_alone(&self) -> bool {
+        matches!(&self.origin, Origin::Foreign(foreign) if !foreign.has_rules)
     }
 
     /// HAN's rules file, if the tuning has one.
@@ -418,14 +497,16 @@ impl Subject {
         // One without a manifest was cut short before it began.
         manifests.filter_map(Result::ok).all(|manifest| {
             let deployment = manifest.plan.deployment.as_ref();
-            deployment.and_then(Deployment::rules).is_some_and(|file| same(Path::new(file), &self.file))
+            let files = deployment.iter().flat_map(|one| [RULES_FILE, HAN_FILE].map(|name| one.settings.get(name)));
+            files.flatten().any(|file| same(Path::new(file), &self.file))
         })
     }
 
     /// Refuses to compare a file with itself.
     pub(super) fn refuse_if_in_force(&self, survey: &Survey, session: &mut Session<'_>) -> Result<(), WorkflowError> {
-        let Some(preset) = survey.preset.get(Deployment::FILE) else { return Ok(()) };
-        let in_environment = std::env::var(format!("OMPI_MCA_{}", Deployment::FILE)).ok();
+        let name = if self.tuning().rules.is_some() { RULES_FILE } else { HAN_FILE };
+        let Some(preset) = survey.preset.get(name) else { return Ok(()) };
+        let in_environment = std::env::var(format!("OMPI_MCA_{name}")).ok();
         let ours = self.file.to_string_lossy();
         if *preset != ours {
             session.say(&format!(
@@ -448,7 +529,7 @@ impl Subject {
 /// Refuses a tuning of which HAN's half is missing, or another one: it would be compared as what it is not.
 fn whole(origin: &Origin, behaviour: &Behaviour) -> Result<(), WorkflowError> {
     let run = match origin {
-        Origin::Foreign => return Ok(()),
+        Origin::Foreign(_) => return Ok(()),
         Origin::Analysis { run, .. } => run,
         Origin::Run(tuned) => &tuned.run,
     };
@@ -478,12 +559,4 @@ pub(super) fn same(one: &Path, other: &Path) -> bool {
 /// The directory for results of a file that lies in no run.
 fn default_home() -> PathBuf {
     PathBuf::from(format!("collrules-validation-{}", collrules_record::manifest::stamp()))
-}
-
-/// Whether a setting may act on calls of a collective. Parameters of HAN that name one act on no other.
-fn acts_on(parameter: &str, collective: Collective) -> bool {
-    let Some(of_han) = parameter.strip_prefix("coll_han_") else { return true };
-    let names =
-        |collective: Collective| of_han.strip_prefix(collective.name()).is_some_and(|rest| rest.starts_with('_'));
-    names(collective) || !Collective::ALL.into_iter().any(names)
 }
