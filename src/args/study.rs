@@ -16,7 +16,7 @@ use collrules_record::options::Studying;
   over_sizes = [8]          # these communicators over the message size
   builtin = true            # the builtin alone, a line per communicator
 
-collrules' sources have two under examples/studies.")]
+collrules' sources have several under examples/studies.")]
 pub(crate) struct StudyArgs {
     #[command(flatten)]
     pub(crate) studying: Studying,

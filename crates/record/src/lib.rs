@@ -61,6 +61,7 @@ pub mod installed;
 pub mod irregular;
 pub mod line;
 pub mod manifest;
+pub mod memory;
 pub mod mockup;
 pub mod model;
 pub mod options;

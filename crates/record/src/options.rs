@@ -522,6 +522,9 @@ pub struct Studying {
     /// Communicator sizes, as for tune, instead of those of the definition; all of them are needed
     #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
     pub ranks: List<Ranks>,
+    /// Most memory for the buffers of one rank; larger calls are left out
+    #[arg(long, value_name = "SIZE", default_value = "512M", conflicts_with = "run")]
+    pub max_memory: Bytes,
     /// Time for all of it, instead of that of the definition
     #[arg(long, value_name = "TIME|none", value_parser = budget, conflicts_with = "run")]
     pub budget: Option<Budget>,

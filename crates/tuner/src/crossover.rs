@@ -52,37 +52,41 @@ pub(crate) struct Lead {
 /// logarithm of the size. The interval of the crossover is where this band holds zero around it, out to where one of the
 /// two choices was not timed or the measured sizes end.
 pub(crate) fn interval(block: &[JudgedCell], at: Bytes, below: Candidate, above: Candidate) -> Option<(Bytes, Bytes)> {
-    let size = |cell: &JudgedCell| (cell.cell.bytes.0.max(1) as f64).ln();
-    let leads: Vec<(Bytes, Option<Lead>)> =
-        block.iter().map(|cell| (cell.cell.bytes, lead(cell, below, above, size(cell)))).collect();
-    band(&leads, at)
+    let lead = |cell: &JudgedCell| lead(cell, below, above, (cell.cell.bytes.0.max(1) as f64).ln());
+    band(block, |cell| cell.cell.bytes, lead, at)
 }
 
-/// The same of leads that are known.
-pub(crate) fn band(leads: &[(Bytes, Option<Lead>)], at: Bytes) -> Option<(Bytes, Bytes)> {
-    let upper = leads.partition_point(|(bytes, _)| *bytes < at);
-    let known = |place: usize| leads.get(place).and_then(|(_, lead)| *lead);
+/// The same of anything in order of size. A lead is only asked for as far out as it matters: where the choice changes between
+/// any two of many sizes, to look at all of them each time takes the square of their number.
+pub(crate) fn band<T>(
+    block: &[T],
+    size: impl Fn(&T) -> Bytes,
+    lead: impl Fn(&T) -> Option<Lead>,
+    at: Bytes,
+) -> Option<(Bytes, Bytes)> {
+    let (lower, upper) = block.split_at(block.partition_point(|item| size(item) < at));
+    let (below, above) = (lower.last().and_then(&lead), upper.first().and_then(&lead));
     // The bracket itself has to be known.
-    known(upper).or_else(|| known(upper.checked_sub(1)?))?;
+    above.or(below)?;
     let mut low = at;
-    let mut inner = known(upper).map(|lead| (lead.size, lead.low));
-    for (bytes, lead) in leads[..upper].iter().rev() {
-        let Some(lead) = lead else { break };
+    let mut inner = above.map(|lead| (lead.size, lead.low));
+    for item in lower.iter().rev() {
+        let Some(lead) = lead(item) else { break };
         if lead.low > 0.0 {
-            low = inner.map_or(low, |inner| zero((lead.size, lead.low), inner)).max(*bytes).min(low);
+            low = inner.map_or(low, |inner| zero((lead.size, lead.low), inner)).max(size(item)).min(low);
             break;
         }
-        (low, inner) = (*bytes, Some((lead.size, lead.low)));
+        (low, inner) = (size(item), Some((lead.size, lead.low)));
     }
     let mut high = at;
-    let mut inner = upper.checked_sub(1).and_then(known).map(|lead| (lead.size, lead.high));
-    for (bytes, lead) in &leads[upper..] {
-        let Some(lead) = lead else { break };
+    let mut inner = below.map(|lead| (lead.size, lead.high));
+    for item in upper {
+        let Some(lead) = lead(item) else { break };
         if lead.high < 0.0 {
-            high = inner.map_or(high, |inner| zero(inner, (lead.size, lead.high))).min(*bytes).max(high);
+            high = inner.map_or(high, |inner| zero(inner, (lead.size, lead.high))).min(size(item)).max(high);
             break;
         }
-        (high, inner) = ((*bytes).max(high), Some((lead.size, lead.high)));
+        (high, inner) = (size(item).max(high), Some((lead.size, lead.high)));
     }
     Some((low, high))
 }

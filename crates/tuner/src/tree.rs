@@ -57,12 +57,17 @@ fn branch(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> CollectiveB
     let steps = built.serving(collective);
     let inside = |first: u64, end: Option<u64>, at: u64| at >= first && end.is_none_or(|end| at < end);
     let range = |(first, end, sizes): (u64, Option<u64>, &Sizes)| {
-        let own: Vec<&JudgedCell> = cells.iter().filter(|cell| inside(first, end, cell.cell.ranks.0.into())).collect();
+        let mut own: Vec<&JudgedCell> =
+            cells.iter().filter(|cell| inside(first, end, cell.cell.ranks.0.into())).collect();
         let mut measured: Vec<Ranks> = own.iter().map(|cell| cell.cell.ranks).collect();
         measured.dedup();
+        // As many leaves as cells would take the square of their number if each leaf looked through all cells.
+        let lookup = |cell: &JudgedCell| cell.cell.lookup_bytes(terms.release);
+        own.sort_by_key(|cell| lookup(cell));
         let leaf = |(start, stop, candidate): (u64, Option<u64>, &Candidate)| {
-            let lookup = |cell: &JudgedCell| cell.cell.lookup_bytes(terms.release);
-            let own: Vec<&JudgedCell> = own.iter().copied().filter(|cell| inside(start, stop, lookup(cell))).collect();
+            let from = |bytes: u64| own.partition_point(|cell| lookup(cell) < bytes);
+            let mut own = own[from(start)..stop.map_or(own.len(), from)].to_vec();
+            own.sort_by_key(|cell| cell.cell);
             Leaf {
                 first: start,
                 end: stop,

@@ -1,7 +1,6 @@
 //! Communication models: measured, fitted to probes, kept, and asked.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use collrules_model::{Call, Limit, Origin, Probes, Terms, Timing, fit, known, predict, quality, table};
@@ -99,7 +98,7 @@ pub fn of_table(
 ) -> Result<Model, WorkflowError> {
     let shown = path.display();
     let unusable = |why: &dyn std::fmt::Display| WorkflowError::Input(format!("{shown}: {why}"));
-    let text = fs::read_to_string(path).map_err(|cause| unusable(&cause))?;
+    let text = rundir::read_text(path).map_err(|cause| unusable(&cause))?;
     let (probes, faults) = table::read(&text).map_err(|bad| unusable(&bad))?;
     faults.iter().for_each(|fault| session.say(&format!("left out of {shown}: {fault}")));
     let origin = Origin { source: shown.to_string(), simulated: false, library: None, release };

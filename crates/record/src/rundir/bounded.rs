@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::memory::available;
+
 /// The largest file that is read whole, but for samples: findings of ten thousand cells take 30 MB.
 const MOST_BYTES: u64 = 256 << 20;
 
@@ -15,6 +17,30 @@ pub fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
 /// The same of text.
 pub fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read_whole(path)?).map_err(|cause| io::Error::new(io::ErrorKind::InvalidData, cause.utf8_error()))
+}
+
+/// Samples may be as large as a campaign makes them, but not larger than what can be worked with here: their analysis takes
+/// about twice their size of memory, and a resumed campaign three times.
+pub(super) fn read_samples(path: &Path) -> io::Result<Vec<u8>> {
+    read_samples_within(path, available().map(|left| left / 3))
+}
+
+fn read_samples_within(path: &Path, most: Option<u64>) -> io::Result<Vec<u8>> {
+    let (mut file, most) = (File::open(path)?, most.unwrap_or(u64::MAX - 1));
+    let mut bytes = Vec::new();
+    // What has no length, such as a pipe, is read as far as allowed.
+    if file.metadata()?.len() <= most {
+        file.by_ref().take(most + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 <= most {
+            return Ok(bytes);
+        }
+    }
+    let why = format!(
+        "it has more than {} MiB, and to work with it takes three times its size of memory, which this host does not have left; \
+         take a host with more",
+        most >> 20
+    );
+    Err(io::Error::new(io::ErrorKind::FileTooLarge, why))
 }
 
 fn read_up_to(path: &Path, most: u64) -> io::Result<Vec<u8>> {
@@ -39,6 +65,10 @@ mod tests {
         assert_eq!(read_up_to(&path, 5)?, b"12345");
         let error = read_up_to(&path, 4).expect_err("one byte too many");
         assert!(error.to_string().contains("more than 0 MiB"), "{error}");
+        assert_eq!(read_samples_within(&path, Some(5))?, b"12345");
+        assert_eq!(read_samples_within(&path, None)?, b"12345");
+        let error = read_samples_within(&path, Some(4)).expect_err("one byte too many");
+        assert!(error.to_string().contains("three times its size"), "{error}");
         std::fs::write(&path, b"\xff")?;
         assert_eq!(read_text(&path).expect_err("no UTF-8").kind(), io::ErrorKind::InvalidData);
         Ok(())

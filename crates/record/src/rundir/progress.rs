@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::SystemTime;
 
+use super::bounded::read_samples;
 use super::journal::Entry;
 use super::samples::whole_lines;
 use super::{LAUNCHES, RunDir, SAMPLES};
@@ -46,7 +47,7 @@ impl RunDir {
             }
         }
         progress.spent = Seconds(spent.into_values().sum());
-        let samples = fs::read(self.file(SAMPLES)).unwrap_or_default();
+        let samples = read_samples(&self.file(SAMPLES)).unwrap_or_default();
         let mut cells = BTreeSet::new();
         for line in samples[..whole_lines(&samples)].split(|byte| *byte == b'\n') {
             let fields: Vec<&[u8]> = line.splitn(8, |byte| *byte == b',').collect();

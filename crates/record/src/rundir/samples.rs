@@ -1,10 +1,11 @@
 //! The samples file: whole lines only, whenever the writer was interrupted.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use super::bounded::read_samples;
 use super::error::{self, RunDirError};
 use super::lines::{line_of, line_of_timed, row_of};
 use super::lock::lock;
@@ -41,14 +42,14 @@ pub struct SamplesText {
 
 impl SamplesText {
     pub(super) fn read(path: &Path) -> Result<Self, RunDirError> {
-        let bytes =
-            fs::read(path).map_err(|cause| RunDirError::Read { path: path.to_owned(), cause: cause.to_string() })?;
+        let bytes = read_samples(path)
+            .map_err(|cause| RunDirError::Read { path: path.to_owned(), cause: cause.to_string() })?;
         Self::of(path, bytes)
     }
 
     /// The same, where an interruption may have kept the file from being made.
     pub(super) fn read_or_empty(path: &Path) -> Result<Self, RunDirError> {
-        match fs::read(path) {
+        match read_samples(path) {
             Ok(bytes) if whole_lines(&bytes) > 0 => Self::of(path, bytes),
             Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
                 Err(RunDirError::Read { path: path.to_owned(), cause: cause.to_string() })

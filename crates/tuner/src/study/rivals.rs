@@ -90,10 +90,9 @@ fn crossings(block: &Block<'_>, one: Candidate, other: Candidate, level: f64) ->
             true => *lead,
             false => Lead { size: lead.size, low: -lead.high, high: -lead.low },
         };
-        let leads: Vec<(Bytes, Option<Lead>)> =
-            known.iter().map(|(bytes, lead)| (*bytes, lead.as_ref().map(|(_, lead)| turned(lead)))).collect();
         if let Some(at) = at {
-            let interval = band(&leads, at).unwrap_or((known[from].0, known[to].0));
+            let lead = |(_, lead): &(Bytes, Option<(f64, Lead)>)| lead.as_ref().map(|(_, lead)| turned(lead));
+            let interval = band(&known, |(bytes, _)| *bytes, lead, at).unwrap_or((known[from].0, known[to].0));
             crossings.push(Crossing { below, above, at, interval });
         }
     }

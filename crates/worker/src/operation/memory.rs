@@ -1,6 +1,6 @@
 //! Buffers that exist, rather than an end by the system's killer of processes.
 
-use std::fs;
+use collrules_record::memory::available;
 
 /// Buffers that do not fit into what the host has left.
 #[derive(Debug, thiserror::Error)]
@@ -27,14 +27,6 @@ pub(super) fn buffer<T: Clone>(value: T, len: usize) -> Result<Vec<T>, TooLarge>
     buffer.try_reserve_exact(len).map_err(|_| refused())?;
     buffer.resize(len, value);
     Ok(buffer)
-}
-
-/// Bytes of memory that Linux gives without swapping.
-fn available() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kib << 10)
 }
 
 #[cfg(test)]

@@ -146,6 +146,7 @@ fn tuning(options: &Studying, definition: &Definition, ranks: Vec<Ranks>) -> Res
     tuning.grid.vectors = definition.vectors;
     tuning.grid.only = definition.algorithms.iter().flat_map(named).collect();
     tuning.grid.patterns = definition.has_references();
+    tuning.grid.max_memory = options.max_memory;
     tuning.refinement.rounds = options.refine;
     tuning.budget = options.budget.unwrap_or(definition.budget);
     tuning.launches = options.launches.unwrap_or(definition.launches);
