@@ -43,23 +43,28 @@ impl Half {
         Ok(Self { file, shown: path.display().to_string(), text })
     }
 
-    /// What a version makes of it; what is odd about it is said.
-    pub(super) fn read(&self, version: &Behaviour, session: &mut Session<'_>) -> Result<han::Table, WorkflowError> {
+    /// What a version makes of it.
+    pub(super) fn table(&self, version: &Behaviour) -> Result<han::Table, WorkflowError> {
         let refused = |reasons| WorkflowError::NotInForce { path: self.file.clone(), reasons };
         if !han::is_han(&self.text) && collrules_rules::load(&self.text, version).into_accepted().is_some() {
             let why = "this is a rules file for coll/tuned, which coll_han_dynamic_rules_filename does not read";
             return Err(refused(vec![why.to_owned()]));
         }
-        let table = match han::load(&self.text, version) {
-            han::Load::Accepted(read) => read.to_table(),
+        match han::load(&self.text, version) {
+            han::Load::Accepted(read) => Ok(read.to_table()),
             han::Load::Rejected(why) | han::Load::Crashes(why) => {
                 let (line, _) = Lines::new(&self.text).position(why.span.within(&self.text).start);
                 let mut reasons = vec![format!("{}: line {line}: {why}", version.name())];
                 reasons.extend(self.read_by_others(version));
-                return Err(refused(reasons));
+                Err(refused(reasons))
             }
-            han::Load::NoHan => return Err(refused(vec![format!("{} has no HAN", version.name())])),
-        };
+            han::Load::NoHan => Err(refused(vec![format!("{} has no HAN", version.name())])),
+        }
+    }
+
+    /// The same; what is odd about the file is said.
+    pub(super) fn read(&self, version: &Behaviour, session: &mut Session<'_>) -> Result<han::Table, WorkflowError> {
+        let table = self.table(version)?;
         let lines = Lines::new(&self.text);
         for problem in lint::check(&self.text, &[*version]).problems {
             let (line, _) = lines.position(problem.span.within(&self.text).start);

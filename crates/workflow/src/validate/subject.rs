@@ -126,10 +126,14 @@ impl Opened {
 
     /// Refuses a file that no version reads: under it a program would run as without.
     pub(crate) fn refuse_unreadable(&self) -> Result<(), WorkflowError> {
-        let read = |behaviour: &Behaviour| verify::in_force(Path::new(&self.shown), &self.text, behaviour);
-        let refusals: Result<Vec<WorkflowError>, ()> =
-            Behaviour::distinct().iter().map(|behaviour| read(behaviour).err().ok_or(())).collect();
-        refusals.ok().and_then(|mut all| all.pop()).map_or(Ok(()), Err)
+        let none = |read: &dyn Fn(&Behaviour) -> Option<WorkflowError>| {
+            let refusals: Option<Vec<WorkflowError>> = Behaviour::distinct().iter().map(read).collect();
+            refusals.and_then(|mut all| all.pop()).map_or(Ok(()), Err)
+        };
+        if let Some(text) = &self.text {
+            none(&|version| verify::in_force(Path::new(&self.shown), text, version).err())?;
+        }
+        self.half.as_ref().map_or(Ok(()), |half| none(&|version| half.table(version).err()))
     }
 
     /// The run that the file was made in, if we measured it.
