@@ -16,7 +16,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::support::{OpenMpi, Ran, skip, under_each_release};
+use crate::support::{OpenMpi, Ran, has_hosts, skip, under_each_release};
 
 /// A dozen files, in every test run.
 #[test]
@@ -125,12 +125,7 @@ fn run(mpi: &OpenMpi, program: &Path, scratch: &Path) -> Option<String> {
         command.env(name, "1").env(format!("{name}_CONFIRM"), "1");
     }
     let ran = Ran::from(command.output().unwrap());
-    // The script says with 4 that the system does not serve.
-    if ran.code == Some(4) {
-        skip(&format!("no virtual cluster here: {}", ran.stderr.trim()));
-        return None;
-    }
-    Some(ran.exits(0).stdout)
+    has_hosts(&ran).then(|| ran.exits(0).stdout)
 }
 
 /// What the program says where our reader is right.

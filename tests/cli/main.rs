@@ -35,6 +35,8 @@ mod tree;
 mod validate;
 
 #[cfg(feature = "mpi")]
+mod bad_days;
+#[cfg(feature = "mpi")]
 mod bench;
 #[cfg(feature = "mpi")]
 mod differential;
@@ -62,4 +64,5 @@ mod traffic;
 mod tuned;
 #[cfg(feature = "mpi")]
 mod virtual_cluster;
+#[cfg(feature = "mpi")]
 mod virtual_slurm;
