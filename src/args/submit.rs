@@ -38,4 +38,8 @@ pub(crate) struct Watch {
     /// How often to look
     #[arg(long, value_name = "TIME", value_parser = positive, default_value = "10s")]
     pub(crate) every: Seconds,
+    /// How long to look for further files once the job has left the queue: a shared file system may show them late, NFS
+    /// up to a minute
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) lag: Seconds,
 }

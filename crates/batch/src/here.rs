@@ -12,8 +12,13 @@ pub trait Here {
     /// The text of a file.
     fn file(&self, path: &str) -> Option<String>;
 
+    /// What a tool prints, or why it does not succeed, in its own words.
+    fn asked(&self, command: &[&str]) -> Result<String, String>;
+
     /// What a tool prints, if it succeeds.
-    fn answer(&self, command: &[&str]) -> Option<String>;
+    fn answer(&self, command: &[&str]) -> Option<String> {
+        self.asked(command).ok()
+    }
 
     /// The number that a variable says.
     fn number(&self, name: &str) -> Option<u32> {
@@ -34,11 +39,16 @@ impl Here for System {
         fs::read_to_string(path).ok()
     }
 
-    fn answer(&self, command: &[&str]) -> Option<String> {
-        let (program, arguments) = command.split_first()?;
+    fn asked(&self, command: &[&str]) -> Result<String, String> {
+        let (program, arguments) = command.split_first().ok_or_else(String::new)?;
         let mut tool = Command::new(program);
-        let output = tool.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+        let ran = tool.args(arguments).stdin(Stdio::null()).output();
+        let output = ran.map_err(|cause| format!("{program}: {cause}"))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let said = [output.stderr, output.stdout].map(|said| String::from_utf8_lossy(&said).trim().to_owned());
+        Err(said.into_iter().find(|said| !said.is_empty()).unwrap_or_else(|| format!("{program}: {}", output.status)))
     }
 }
 
@@ -53,7 +63,7 @@ pub(crate) mod made {
     pub(crate) struct Made(BTreeMap<String, String>);
 
     impl Made {
-        /// These variables, files (names with a slash) and answers (names with a blank).
+        /// These variables, files (names with a slash) and answers (names with a blank; those that begin with `!` are refused).
         pub(crate) fn of(facts: &[(&str, &str)]) -> Self {
             Self(facts.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
         }
@@ -68,8 +78,9 @@ pub(crate) mod made {
             self.0.get(path).cloned()
         }
 
-        fn answer(&self, command: &[&str]) -> Option<String> {
-            self.0.get(&command.join(" ")).cloned()
+        fn asked(&self, command: &[&str]) -> Result<String, String> {
+            let answer = self.0.get(&command.join(" ")).cloned().ok_or("no such command")?;
+            answer.strip_prefix('!').map_or(Ok(answer.clone()), |why| Err(why.to_owned()))
         }
     }
 }

@@ -46,6 +46,30 @@ pub struct Job {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported(pub String);
 
+/// What a batch system says of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// It waits or runs: its state, in a few words.
+    Has(String),
+    /// It is over, or nobody remembers it.
+    Gone,
+    /// The batch system could not be asked: why.
+    Silent(String),
+}
+
+impl Queue {
+    /// What a tool means that names the states of one job: none is the same as not to know it, and so is a refusal in one of
+    /// these words.
+    pub(crate) fn of(asked: Result<String, String>, states: impl Fn(&str) -> Vec<String>, unknown: &[&str]) -> Self {
+        match asked.map(|answer| states(&answer)) {
+            Ok(states) if states.is_empty() => Self::Gone,
+            Ok(states) => Self::Has(states.join("; ")),
+            Err(why) if unknown.iter().any(|words| why.contains(words)) => Self::Gone,
+            Err(why) => Self::Silent(why),
+        }
+    }
+}
+
 /// How a batch system is dealt with.
 pub struct Dialect {
     /// What directives begin with.
@@ -60,8 +84,8 @@ pub struct Dialect {
     pub by_input: bool,
     /// The job's number in what that command says.
     pub job: fn(&str) -> Option<String>,
-    /// What the batch system says of a job, in a few words; nothing where it no longer knows it.
-    pub state: fn(&dyn Here, &str) -> Option<String>,
+    /// What the batch system says of a job.
+    pub state: fn(&dyn Here, &str) -> Queue,
     /// The command that tells of a job, which is named after it.
     pub follow: &'static [&'static str],
     /// The command that ends a job, which is named after it.
@@ -117,6 +141,7 @@ pub(crate) fn refuse(system: BatchSystem, options: &[(&str, bool)]) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::here::made::Made;
 
     fn job() -> Job {
         Job {
@@ -188,6 +213,30 @@ mod tests {
         assert!(slurm.contains("\n#SBATCH --qos=high\n"));
         let without = Job { environment: None, ..job() };
         assert!(script(BatchSystem::Sge, &without, &[]).is_err(), "it has to be named");
+    }
+
+    #[test]
+    fn a_job_that_is_over_is_told_from_a_batch_system_that_does_not_answer() {
+        let queue =
+            |system, command: &str, answer: &str| (dialect(system).state)(&Made::of(&[(command, answer)]), "17");
+        let squeue = "squeue --noheader --jobs 17 --format %T (%R), ends %e";
+        let has = |text: &str| Queue::Has(text.to_owned());
+        assert_eq!(queue(BatchSystem::Slurm, squeue, "RUNNING (n1), ends x\n"), has("RUNNING (n1), ends x"));
+        let unknown = "!slurm_load_jobs error: Invalid job id specified";
+        assert_eq!(queue(BatchSystem::Slurm, squeue, unknown), Queue::Gone);
+        let down = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)";
+        assert_eq!(queue(BatchSystem::Slurm, squeue, &format!("!{down}")), Queue::Silent(down.to_owned()));
+        assert_eq!(queue(BatchSystem::Pbs, "qstat -f 17", "Job Id: 17\n    job_state = Q\n"), has("state Q"));
+        assert_eq!(queue(BatchSystem::Pbs, "qstat -f 17", "!qstat: 17 Job has finished, use -x"), Queue::Gone);
+        assert_eq!(queue(BatchSystem::Pbs, "qstat -f 17", "!qstat: Unknown Job Id 17"), Queue::Gone);
+        let bjobs = "bjobs -noheader -o stat 17";
+        assert_eq!(queue(BatchSystem::Lsf, bjobs, "PEND\n"), has("PEND"));
+        assert_eq!(queue(BatchSystem::Lsf, bjobs, "DONE\n"), Queue::Gone);
+        assert_eq!(queue(BatchSystem::Lsf, bjobs, "!Job <17> is not found"), Queue::Gone);
+        assert_eq!(queue(BatchSystem::Sge, "qstat", "ID\n--\n 17 0.5 collrules me r 11/22/2026\n"), has("state r"));
+        assert_eq!(queue(BatchSystem::Sge, "qstat", ""), Queue::Gone);
+        let silent = Queue::Silent("error: unable to contact qmaster".to_owned());
+        assert_eq!(queue(BatchSystem::Sge, "qstat", "!error: unable to contact qmaster"), silent);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use collrules_record::allocation::{Allocation, BatchSystem};
 use collrules_record::{Ranks, Seconds};
 
 use crate::here::Here;
-use crate::job::{Dialect, Job, Unsupported, given, refuse};
+use crate::job::{Dialect, Job, Queue, Unsupported, given, refuse};
 use crate::times::clock;
 use crate::{Found, hostfile};
 
@@ -45,10 +45,11 @@ pub(crate) fn dialect() -> Dialect {
         by_input: true,
         job: |said| Some(said.split_once("Job <")?.1.split_once('>')?.0.to_owned()),
         state: |here, job| {
-            let answer = here.answer(&["bjobs", "-noheader", "-o", "stat", job])?;
-            let states: Vec<&str> =
-                answer.split_whitespace().filter(|state| !matches!(*state, "DONE" | "EXIT")).collect();
-            (!states.is_empty()).then(|| states.join("; "))
+            let states = |answer: &str| {
+                let lasting = answer.split_whitespace().filter(|state| !matches!(*state, "DONE" | "EXIT"));
+                lasting.map(str::to_owned).collect()
+            };
+            Queue::of(here.asked(&["bjobs", "-noheader", "-o", "stat", job]), states, &["is not found"])
         },
         follow: &["bjobs"],
         cancel: "bkill",

@@ -4,7 +4,7 @@ use collrules_record::allocation::{Allocation, BatchSystem};
 use collrules_record::{Ranks, Seconds};
 
 use crate::here::Here;
-use crate::job::{Dialect, Job, Unsupported, given, hours, refuse};
+use crate::job::{Dialect, Job, Queue, Unsupported, given, hours, refuse};
 use crate::times::clock;
 use crate::{Found, distinct, hostfile};
 
@@ -51,9 +51,11 @@ pub(crate) fn dialect() -> Dialect {
         by_input: false,
         job: |said| said.lines().last().map(str::trim).filter(|job| !job.is_empty()).map(str::to_owned),
         state: |here, job| {
-            let answer = here.answer(&["qstat", "-f", job])?;
-            let state = answer.lines().find_map(|line| line.trim().strip_prefix("job_state"))?;
-            Some(format!("state {}", state.trim_start_matches([' ', '='])))
+            let states = |answer: &str| {
+                let state = answer.lines().find_map(|line| line.trim().strip_prefix("job_state"));
+                state.map(|state| format!("state {}", state.trim_start_matches([' ', '=']))).into_iter().collect()
+            };
+            Queue::of(here.asked(&["qstat", "-f", job]), states, &["Unknown Job", "has finished"])
         },
         follow: &["qstat"],
         cancel: "qdel",

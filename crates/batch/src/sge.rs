@@ -7,7 +7,7 @@ use collrules_record::{Ranks, Seconds};
 
 use crate::Found;
 use crate::here::Here;
-use crate::job::{Dialect, Job, Unsupported, given, hours, refuse};
+use crate::job::{Dialect, Job, Queue, Unsupported, given, hours, refuse};
 use crate::times::clock;
 
 pub(crate) fn found(here: &dyn Here) -> Option<Found> {
@@ -50,11 +50,12 @@ pub(crate) fn dialect() -> Dialect {
         by_input: false,
         job: |said| said.trim().split('.').next().filter(|job| !job.is_empty()).map(str::to_owned),
         state: |here, job| {
-            let answer = here.answer(&["qstat"])?;
-            let mine = answer.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-            let state =
-                mine.filter(|words| words.first() == Some(&job)).find_map(|words| Some((*words.get(4)?).to_owned()));
-            state.map(|state| format!("state {state}"))
+            let states = |answer: &str| {
+                let words = answer.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+                let mine = words.filter(|words| words.first() == Some(&job));
+                mine.filter_map(|words| Some(format!("state {}", words.get(4)?))).take(1).collect()
+            };
+            Queue::of(here.asked(&["qstat"]), states, &[])
         },
         follow: &["qstat", "-j"],
         cancel: "qdel",

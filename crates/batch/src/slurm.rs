@@ -1,10 +1,12 @@
 //! Slurm.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use collrules_record::allocation::{Allocation, BatchSystem};
 use collrules_record::{Ranks, Seconds};
 
 use crate::here::Here;
-use crate::job::{Dialect, Job, Unsupported, given, hours};
+use crate::job::{Dialect, Job, Queue, Unsupported, given, hours};
 use crate::times::clock;
 use crate::{Found, Own};
 
@@ -46,8 +48,14 @@ fn total(text: &str) -> Option<u32> {
     text.split(',').map(each).sum()
 }
 
+/// By the controller, whose clock decides; by the variable that Slurm has since 23.02 where it does not answer.
 fn left(here: &dyn Here, id: &str) -> Option<Seconds> {
-    clock(here.answer(&["squeue", "--noheader", "--jobs", id, "--format", "%L"])?.lines().next()?)
+    if let Some(said) = here.answer(&["squeue", "--noheader", "--jobs", id, "--format", "%L"]) {
+        return clock(said.lines().next()?);
+    }
+    let end: f64 = here.variable("SLURM_JOB_END_TIME")?.parse().ok()?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs_f64();
+    Some(Seconds((end - now).max(0.0)))
 }
 
 fn srun(here: &dyn Here, slots: Option<u32>) -> Option<Own> {
@@ -102,9 +110,11 @@ pub(crate) fn dialect() -> Dialect {
         by_input: false,
         job: |said| said.trim().split(';').next().filter(|job| !job.is_empty()).map(str::to_owned),
         state: |here, job| {
-            let answer = here.answer(&["squeue", "--noheader", "--jobs", job, "--format", "%T (%R), ends %e"])?;
-            let states: Vec<&str> = answer.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-            (!states.is_empty()).then(|| states.join("; "))
+            let asked = here.asked(&["squeue", "--noheader", "--jobs", job, "--format", "%T (%R), ends %e"]);
+            let states = |answer: &str| {
+                answer.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+            };
+            Queue::of(asked, states, &["Invalid job id"])
         },
         follow: &["squeue", "--jobs"],
         cancel: "scancel",
@@ -177,6 +187,16 @@ mod tests {
         assert!(own.words.ends_with(&["--mpi=pmi2".to_owned(), "--ntasks=11".to_owned()]), "{:?}", own.words);
         assert_eq!(own.preferred.as_deref(), Some("this Slurm's MpiDefault is pmi2"));
         assert!(found.others.is_empty(), "the step is our own");
+    }
+
+    #[test]
+    fn a_controller_that_does_not_answer_is_no_endless_job() {
+        let soon = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs() + 600;
+        let soon = soon.to_string();
+        let facts = [("SLURM_JOB_ID", "12"), ("SLURM_JOB_END_TIME", soon.as_str())];
+        let left = found(&Made::of(&facts)).and_then(|found| found.allocation.left).expect("is known");
+        assert!((590.0..=600.0).contains(&left.0), "{left}");
+        assert_eq!(found(&Made::of(&facts[..1])).expect("is a job").allocation.left, None);
     }
 
     #[test]

@@ -14,6 +14,9 @@ pub struct Status {
     /// What the batch system says of the last of them; nothing where it does not know it any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
+    /// Why the batch system could not be asked, in its own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unanswered: Option<String>,
     /// The run, or those of an array.
     pub runs: Vec<RunStatus>,
 }
@@ -42,9 +45,12 @@ pub struct RunStatus {
     pub samples: usize,
     /// Seconds that were spent on measuring.
     pub spent: Seconds,
-    /// How long ago anything was measured.
+    /// How long ago anything was measured; 0 where the clock of the file system is ahead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silent: Option<Seconds>,
+    /// How far the clock of the file system, or of who writes, is ahead of ours at the least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<Seconds>,
 }
 
 /// What is there of a run; each stage has what those before have.
@@ -68,7 +74,12 @@ pub enum Stage {
 impl Status {
     /// Whether nothing more is to be expected: the batch system knows the job no more, or every run has all there is.
     pub fn is_over(&self) -> bool {
-        let complete = !self.runs.is_empty() && self.runs.iter().all(|run| run.stage == Stage::Validated);
-        self.queue.is_none() && (self.submission.is_some() || complete)
+        let is_gone = self.submission.is_some() && self.queue.is_none() && self.unanswered.is_none();
+        is_gone || (self.queue.is_none() && self.is_complete(Stage::Validated))
+    }
+
+    /// Whether all runs have got this far.
+    pub fn is_complete(&self, stage: Stage) -> bool {
+        !self.runs.is_empty() && self.runs.iter().all(|run| run.stage >= stage)
     }
 }

@@ -4,12 +4,18 @@ use collrules_record::status::{RunStatus, Stage, Status};
 
 use crate::words::counted;
 
+/// How late a shared file system may show files as a rule, in seconds: NFS looks after them once a minute.
+const LATE: f64 = 60.0;
+
 /// A sentence for the job, and one for each run.
 pub fn sentences(status: &Status) -> Vec<String> {
     let job = status.submission.as_ref().and_then(|submission| Some((submission.system, submission.jobs.last()?)));
-    let job = job.map(|(system, handed)| match &status.queue {
-        Some(state) => format!("{system} job {}: {state}", handed.job),
-        None => format!("{system} job {}: it is not in the queue any more", handed.job),
+    let job = job.map(|(system, handed)| match (&status.queue, &status.unanswered) {
+        (Some(state), _) => format!("{system} job {}: {state}", handed.job),
+        (None, Some(why)) => {
+            format!("{system} job {}: the batch system cannot be asked ({})", handed.job, first_line(why))
+        }
+        (None, None) => format!("{system} job {}: it is not in the queue any more", handed.job),
     });
     job.into_iter().chain(status.runs.iter().map(|run| of_run(run, status))).collect()
 }
@@ -37,11 +43,18 @@ fn of_run(run: &RunStatus, status: &Status) -> String {
         text += &format!("; {} ended early, the last one: {}", counted(run.failed as usize, "launch"), first_line(why));
     }
     if let Some(silent) = run.silent.filter(|_| run.stage < Stage::Proven) {
-        text += &format!("; last written {} ago", silent.rounded());
+        text += &match run.ahead {
+            // Clocks of hosts differ by less than that as a rule, and times of files are rounded.
+            Some(ahead) if ahead.0 >= 1.0 => {
+                format!("; last written just now, by a clock that is {} ahead of this one", ahead.rounded())
+            }
+            _ => format!("; last written {} ago", silent.rounded()),
+        };
     }
-    let is_stuck = status.submission.is_some() && status.queue.is_none() && run.stage < Stage::Proven;
-    if is_stuck {
-        text += "; submit the script in it again to go on";
+    if status.is_over() && run.stage < Stage::Proven {
+        let is_fresh = run.silent.is_some_and(|silent| silent.0 < LATE);
+        text += if is_fresh { "; if no more files come within a minute, submit" } else { "; submit" };
+        text += " the script in it again to go on";
     }
     text
 }
@@ -72,11 +85,16 @@ mod tests {
             samples: 120,
             spent: Seconds(12.0),
             silent: Some(Seconds(2.0)),
+            ahead: None,
         };
         let mut submission = Submission::of(BatchSystem::Slurm, None);
         submission.jobs.push(Handed { job: "7".to_owned(), at: "2026-11-22T06:00:00Z".to_owned() });
-        let mut status =
-            Status { submission: Some(submission), queue: Some("RUNNING, 4:00 left".to_owned()), runs: vec![run] };
+        let mut status = Status {
+            submission: Some(submission),
+            queue: Some("RUNNING, 4:00 left".to_owned()),
+            unanswered: None,
+            runs: vec![run],
+        };
         let said = sentences(&status);
         assert_eq!(said[0], "Slurm job 7: RUNNING, 4:00 left");
         assert_eq!(
@@ -85,8 +103,19 @@ mod tests {
              the last one: a node died; last written 2s ago",
         );
         assert!(!status.is_over());
-        status.queue = None;
+        (status.queue, status.unanswered) = (None, Some("Unable to contact slurm controller\n".to_owned()));
+        status.runs[0].ahead = Some(Seconds(7.0));
+        let said = sentences(&status);
+        assert_eq!(said[0], "Slurm job 7: the batch system cannot be asked (Unable to contact slurm controller)");
+        assert!(said[1].ends_with("; last written just now, by a clock that is 7s ahead of this one"), "{}", said[1]);
+        assert!(!status.is_over(), "nobody said that the job has left");
+        status.unanswered = None;
         assert!(status.is_over());
-        assert!(sentences(&status)[1].ends_with("submit the script in it again to go on"));
+        assert!(
+            sentences(&status)[1]
+                .ends_with("; if no more files come within a minute, submit the script in it again to go on")
+        );
+        status.runs[0].silent = Some(Seconds(300.0));
+        assert!(sentences(&status)[1].ends_with("; submit the script in it again to go on"));
     }
 }

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use collrules_batch::System;
-use collrules_batch::job::dialect;
+use collrules_batch::job::{Queue, dialect};
+use collrules_record::Plan;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::status::{RunStatus, Stage, Status};
 use collrules_record::submission::Submission;
@@ -15,10 +16,12 @@ use crate::error::WorkflowError;
 pub fn status(directory: &Path) -> Result<Status, WorkflowError> {
     let home = RunDir::derived(directory)?;
     let submission = Submission::read(&home)?;
-    let queue = submission.as_ref().and_then(|submission| {
-        let handed = submission.jobs.last()?;
-        (dialect(submission.system).state)(&System, &handed.job)
-    });
+    let handed = submission.as_ref().and_then(|submission| Some((submission.system, submission.jobs.last()?)));
+    let (queue, unanswered) = match handed.map(|(system, handed)| (dialect(system).state)(&System, &handed.job)) {
+        Some(Queue::Has(state)) => (Some(state), None),
+        Some(Queue::Silent(why)) => (None, Some(why)),
+        Some(Queue::Gone) | None => (None, None),
+    };
     let tasks = submission.as_ref().and_then(|submission| submission.array);
     let runs = match tasks {
         Some(last) => (1..=last).map(|task| of_run(&directory.join(format!("task-{task}")))).collect(),
@@ -29,7 +32,7 @@ pub fn status(directory: &Path) -> Result<Status, WorkflowError> {
         }
         None => vec![of_run(directory)],
     };
-    Ok(Status { submission, queue, runs })
+    Ok(Status { submission, queue, unanswered, runs })
 }
 
 fn of_run(directory: &Path) -> RunStatus {
@@ -46,18 +49,20 @@ fn of_run(directory: &Path) -> RunStatus {
         (Stage::Planned, manifest.is_some()),
     ];
     let stage = stages.into_iter().find(|(_, there)| *there).map_or(Stage::Waiting, |(stage, _)| stage);
-    let plan = manifest.as_ref().map(|manifest| &manifest.plan);
+    let further = run.iter().flat_map(|run| (1..).map_while(|number| run.refinement(number).ok().flatten()));
+    let plans: Vec<Plan> = manifest.map(|manifest| manifest.plan).into_iter().chain(further).collect();
     RunStatus {
         directory: directory.display().to_string(),
         stage,
-        launches: plan.map_or(0, |plan| separate::starts(plan).len() as u32),
+        launches: plans.iter().map(|plan| separate::starts(plan).len() as u32).sum(),
         complete: progress.complete,
         failed: progress.failed,
         why: progress.why,
-        cells: plan.map_or(0, |plan| plan.cells.len()),
+        cells: plans.iter().map(|plan| plan.cells.len()).sum(),
         measured: progress.cells,
         samples: progress.samples,
         spent: progress.spent,
         silent: progress.silent,
+        ahead: progress.ahead,
     }
 }

@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use collrules_batch::job::{self, Dialect, Job, Unsupported, dialect};
+use collrules_batch::System;
+use collrules_batch::job::{self, Dialect, Job, Queue, Unsupported, dialect};
 use collrules_record::allocation::BatchSystem;
 use collrules_record::manifest;
 use collrules_record::options::Submitting;
@@ -49,7 +50,14 @@ pub fn submit(options: &Submitting, program: &Path) -> Result<All, WorkflowError
         let script = script(options, *nodes, system, &command, &directory, program)?;
         let mut submitted = Submitted { directory, script, job: None, array: options.array };
         if !options.print {
-            submitted.job = Some(hand_in(&submitted, system)?);
+            let directory = &submitted.directory;
+            fs::create_dir_all(directory).map_err(|cause| WorkflowError::write(directory, cause))?;
+            let home = RunDir::derived(directory)?;
+            let before = Submission::read(&home)?;
+            if !options.directive.iter().any(|directive| waits(directive)) {
+                refuse_another(before.as_ref(), directory)?;
+            }
+            submitted.job = Some(hand_in(&submitted, &home, before, system)?);
         }
         jobs.push(submitted);
     }
@@ -144,11 +152,37 @@ fn script(
     job::script(system, &job, &lines).map_err(|Unsupported(why)| WorkflowError::Usage(why))
 }
 
+/// Whether a directive lets a job wait for another one, in the words of any batch system.
+fn waits(directive: &str) -> bool {
+    ["depend", "-hold_jid", "-w "].iter().any(|word| directive.contains(word))
+}
+
+/// A second job would find the run held by the first.
+fn refuse_another(before: Option<&Submission>, directory: &Path) -> Result<(), WorkflowError> {
+    let Some((system, last)) = before.and_then(|before| Some((before.system, before.jobs.last()?))) else {
+        return Ok(());
+    };
+    let Dialect { state, cancel, .. } = dialect(system);
+    match state(&System, &last.job) {
+        Queue::Has(state) => Err(WorkflowError::Occupied(format!(
+            "{system} job {0}, handed in at {1}, tunes into {2} and is still in the queue ({state}): wait for it, end it with \
+             `{cancel} {0}`, or choose another directory with --out",
+            last.job,
+            last.at,
+            directory.display(),
+        ))),
+        Queue::Gone | Queue::Silent(_) => Ok(()),
+    }
+}
+
 /// Puts the script into the directory, submits it, and writes down what became of it.
-fn hand_in(submitted: &Submitted, system: BatchSystem) -> Result<String, WorkflowError> {
-    let Submitted { directory, script, array, .. } = submitted;
-    fs::create_dir_all(directory).map_err(|cause| WorkflowError::write(directory, cause))?;
-    let home = RunDir::derived(directory)?;
+fn hand_in(
+    submitted: &Submitted,
+    home: &RunDir,
+    before: Option<Submission>,
+    system: BatchSystem,
+) -> Result<String, WorkflowError> {
+    let Submitted { script, array, .. } = submitted;
     let file = home.write(submission::SCRIPT, script)?;
     let Dialect { submit, by_input, job, .. } = dialect(system);
     let failed =
@@ -170,7 +204,7 @@ fn hand_in(submitted: &Submitted, system: BatchSystem) -> Result<String, Workflo
     let job = job(&said).filter(|_| output.status.success());
     let job = job.ok_or_else(|| failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))?;
     // What was handed in before stays written down.
-    let mut all = Submission::read(&home)?.unwrap_or_else(|| Submission::of(system, *array));
+    let mut all = before.unwrap_or_else(|| Submission::of(system, *array));
     (all.system, all.array) = (system, *array);
     all.jobs.push(submission::Handed { job: job.clone(), at: manifest::now() });
     home.write_json(submission::SUBMISSION, &all)?;

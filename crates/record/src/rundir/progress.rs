@@ -25,8 +25,10 @@ pub struct Progress {
     pub samples: usize,
     /// Cells with a timing.
     pub cells: usize,
-    /// How long ago anything was written, by the clock of the file system.
+    /// How long ago anything was written, by the clock of the file system; 0 where that clock is ahead of ours.
     pub silent: Option<Seconds>,
+    /// How far it is ahead, if it is.
+    pub ahead: Option<Seconds>,
 }
 
 impl RunDir {
@@ -63,8 +65,14 @@ impl RunDir {
         progress.cells = cells.len();
         let changed = |name: &str| fs::metadata(self.file(name)).and_then(|found| found.modified()).ok();
         let last = [SAMPLES, LAUNCHES].into_iter().filter_map(changed).max();
-        let ago = last.and_then(|last| SystemTime::now().duration_since(last).ok());
-        progress.silent = ago.map(|ago| Seconds(ago.as_secs_f64()));
+        match last.map(|last| SystemTime::now().duration_since(last)) {
+            Some(Ok(ago)) => progress.silent = Some(Seconds(ago.as_secs_f64())),
+            Some(Err(ahead)) => {
+                let ahead = Seconds(ahead.duration().as_secs_f64());
+                (progress.silent, progress.ahead) = (Some(Seconds(0.0)), Some(ahead));
+            }
+            None => {}
+        }
         progress
     }
 }
@@ -90,6 +98,13 @@ mod tests {
         assert_eq!((progress.complete, progress.failed), (0, 1));
         assert_eq!((progress.samples, progress.cells, progress.spent), (2, 1, Seconds(4.5)));
         assert_eq!(progress.why.as_deref(), Some("a node died"));
-        assert!(progress.silent.is_some());
+        assert!(progress.silent.is_some() && progress.ahead.is_none());
+
+        let in_an_hour = SystemTime::now() + std::time::Duration::from_secs(3600);
+        let file = fs::File::options().append(true).open(run.file(SAMPLES)).expect("opens");
+        file.set_modified(in_an_hour).expect("may be set");
+        let progress = run.progress();
+        assert_eq!(progress.silent, Some(Seconds(0.0)));
+        assert!(progress.ahead.is_some_and(|ahead| (3500.0..=3600.0).contains(&ahead.0)), "{progress:?}");
     }
 }
