@@ -84,19 +84,28 @@ fn all_collectives_are_measured_and_proved() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
-        let arguments =
-            "tune --ops all --np 2,3 --sizes 4,20000 --budget 16s --no-validate --launches 1 --oversubscribe --out";
-        let ran = Ran::from(mpi.collrules(arguments, &out).output().unwrap()).exits(0);
+        // Starting the launches of allgatherv takes more than such a budget has for measuring: it has one of its own.
+        let others: Vec<&str> =
+            Collective::ALL.iter().filter(|it| **it != Collective::Allgatherv).map(|it| it.name()).collect();
+        let tune = |ops: &str, budget: &str, out: &std::path::Path| {
+            let grid = "--np 2,3 --sizes 4,20000 --launches 1 --oversubscribe";
+            let arguments = format!("tune --ops {ops} {grid} --budget {budget} --no-validate --out");
+            Ran::from(mpi.collrules(&arguments, out).output().unwrap()).exits(0)
+        };
+        let alone = scratch.path().join("allgatherv");
+        tune("allgatherv", "30s", &alone);
+        let ran = tune(&others.join(","), "16s", &out);
         if findings(&out).table.is_empty() {
             ran.says("There is no rule whose effect could be shown");
         } else {
             ran.says("by the intended rule");
         }
-        let samples = fs::read_to_string(out.join("samples.csv")).unwrap();
+        let samples = [&out, &alone].map(|run| fs::read_to_string(run.join("samples.csv")).unwrap());
+        let samples: String = samples.iter().flat_map(|text| text.split_inclusive('\n').skip(2)).collect();
         assert!(!samples.contains("disqualified"), "{samples}");
         let mut allgatherv = BTreeSet::new();
         let mut collectives = BTreeSet::new();
-        for line in samples.lines().skip(2) {
+        for line in samples.lines() {
             let fields: Vec<&str> = line.split(',').collect();
             collectives.insert(fields[3].to_owned());
             if fields[3] == "allgatherv" && fields[4] == "3" {

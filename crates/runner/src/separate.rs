@@ -13,15 +13,21 @@
 
 use std::collections::BTreeSet;
 
-use collrules_record::plan::{CellPlan, Deployment, Plan, Schedule, Separate};
+use collrules_record::plan::{CellPlan, Deployment, Plan, Schedule, Separate, Skipped};
 use collrules_record::units::Seconds;
-use collrules_record::{Candidate, Cell, HanChoice};
-use collrules_rules::{Choice, Collective};
+use collrules_record::{Candidate, Cell};
+use collrules_rules::Collective;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::launch::{LaunchCell, LaunchKind, LaunchPlan};
+
+/// The most of the time that starting launches with one candidate may take.
+const STARTING_SHARE: f64 = 0.5;
+
+/// With fewer series no test comes out significant.
+pub const LEAST_SERIES: u32 = 6;
 
 /// One start of the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,9 +178,68 @@ pub fn alone(
             // Where the builtin failed there is nothing to compare with.
             && wanted(planned.cell, Candidate::Builtin)
     };
-    let schedule = Schedule { budget: budgets(plan).1, ..plan.schedule };
-    with_one(plan, schedule, candidate, concerned, LaunchKind::Alone(candidate))
-        .map(|launch| LaunchPlan { seed: seed(plan, series, candidate), ..launch })
+    with_one(plan, schedule_alone(plan), candidate, concerned, LaunchKind::Alone(candidate))
+        .map(|launch| LaunchPlan { seed: seed(plan, series), ..launch })
+}
+
+/// Launches with one candidate, of one start.
+fn is_apart(start: &Start) -> bool {
+    matches!(start, Start::Alone { .. } | Start::Job { .. })
+}
+
+/// How many starts with one candidate a plan has.
+pub fn starts_apart(plan: &Plan) -> usize {
+    starts(plan).iter().filter(|start| is_apart(start)).count()
+}
+
+/// The time that launches with one candidate may take together, starts included; none where it is unlimited.
+pub fn budget_apart(plan: &Plan) -> Option<Seconds> {
+    let launch = budgets(plan).1?;
+    Some(Seconds((launch.0 + plan.schedule.startup.0) * starts_apart(plan) as f64))
+}
+
+/// Takes what starting launches with one candidate takes from the time of the plan, `paid` of which had theirs taken before.
+/// Where that is most of it, their collectives are left out, as long as others are left; otherwise there are fewer series,
+/// which is said in a sentence.
+pub fn afford(plan: &mut Plan, paid: usize) -> Option<String> {
+    let (whole, startup) = (plan.budget()?, plan.schedule.startup);
+    let cost = |plan: &Plan| Seconds(starts_apart(plan).saturating_sub(paid) as f64 * startup.0);
+    if cost(plan).0 == 0.0 {
+        return None;
+    }
+    let is_too_much = |plan: &Plan| cost(plan).0 > STARTING_SHARE * whole.0;
+    let (wanted, series) = (starts_apart(plan), plan.separate.series);
+    let starting = format!(
+        "starting {wanted} launches of one candidate takes {}, and there are {} for measuring everything",
+        cost(plan).rounded(),
+        whole.rounded(),
+    );
+    let is_all = together(plan).cells.is_empty();
+    let least = if is_all { 1 } else { LEAST_SERIES };
+    while is_too_much(plan) && plan.separate.series > least {
+        plan.separate.series -= 1;
+    }
+    let mut said = (plan.separate.series < series)
+        .then(|| format!("{starting}: {} series of them instead of {series}", plan.separate.series));
+    if is_too_much(plan) && !is_all {
+        let theirs = if paid == 0 { std::mem::take(&mut plan.separate).collectives } else { BTreeSet::new() };
+        leave_out(plan, &theirs, &format!("{starting}; a longer --budget has time for it"));
+        said = None;
+    }
+    let left = (whole.0 - cost(plan).0) / f64::from(plan.launches.max(1)) - startup.0;
+    plan.schedule.budget = Some(Seconds(left.max(0.0)));
+    said
+}
+
+/// Leaves out collectives, and candidates that are apart.
+fn leave_out(plan: &mut Plan, collectives: &BTreeSet<Collective>, why: &str) {
+    let is_theirs = |planned: &CellPlan| collectives.contains(&planned.cell.collective);
+    let (apart, others) = std::mem::take(&mut plan.cells).into_iter().partition(is_theirs);
+    let apart: Vec<CellPlan> = apart;
+    plan.cells = others;
+    plan.cells.iter_mut().for_each(|planned| planned.candidates.retain(|candidate| !candidate.is_apart()));
+    let skipped = |planned: CellPlan| Skipped { cell: planned.cell, why: why.to_owned() };
+    plan.skipped.extend(apart.into_iter().map(skipped));
 }
 
 /// The cells of which candidates may be apart from those that take turns.
@@ -195,16 +260,14 @@ pub fn job(
             && wanted(planned.cell, candidate)
             && wanted(planned.cell, Candidate::Builtin)
     };
-    let schedule = Schedule { budget: budgets(plan).1, ..plan.schedule };
-    with_one(plan, schedule, candidate, concerned, LaunchKind::Alone(candidate))
-        .map(|launch| LaunchPlan { seed: mix(plan.seed, [u64::from(series) + 1, job_number(candidate)]), ..launch })
+    with_one(plan, schedule_alone(plan), candidate, concerned, LaunchKind::Alone(candidate))
+        .map(|launch| LaunchPlan { seed: seed(plan, series), ..launch })
 }
 
-fn job_number(candidate: Candidate) -> u64 {
-    match candidate {
-        Candidate::Han(HanChoice::Settings(settings)) => u64::from(settings.segsize) << 1 | u64::from(settings.adapt),
-        _ => 0,
-    }
+/// Once its time is over, a launch with one candidate begins no cells any more: there are many of them.
+fn schedule_alone(plan: &Plan) -> Schedule {
+    let budget = budgets(plan).1;
+    Schedule { budget, limit: budget.filter(|budget| budget.0 > 0.0), ..plan.schedule }
 }
 
 /// The budgets of a launch with everything, and of one with a single candidate: as much for a point of the one as of the
@@ -218,16 +281,13 @@ fn budgets(plan: &Plan) -> (Option<Seconds>, Option<Seconds>) {
         together += planned.candidates.len() - apart;
     }
     let share = together as f64 / (together + alone).max(1) as f64;
-    let starts =
-        starts(plan).into_iter().filter(|start| matches!(start, Start::Alone { .. } | Start::Job { .. })).count();
-    let alone = |whole: Seconds| Seconds(whole.0 * (1.0 - share) / starts.max(1) as f64);
+    let alone = |whole: Seconds| Seconds(whole.0 * (1.0 - share) / starts_apart(plan).max(1) as f64);
     (plan.schedule.budget.map(|launch| Seconds(launch.0 * share)), plan.budget().map(alone))
 }
 
-/// Orders of its own for every launch.
-fn seed(plan: &Plan, series: u32, candidate: Candidate) -> u64 {
-    let Choice { algorithm, faninout, segsize, max_requests } = candidate.choice().unwrap_or(Choice::BUILTIN);
-    mix(plan.seed, [u64::from(series) + 1, algorithm.into(), faninout.into(), segsize, max_requests.into()])
+/// An order of its own for every series: where time is short, all of its candidates come to the same cells.
+fn seed(plan: &Plan, series: u32) -> u64 {
+    mix(plan.seed, [u64::from(series) + 1])
 }
 
 fn mix<const N: usize>(seed: u64, fields: [u64; N]) -> u64 {
@@ -241,6 +301,7 @@ mod tests {
     use collrules_record::Placement;
     use collrules_record::plan::{DeployWay, Deployment, Launched};
     use collrules_record::units::{Bytes, Ranks};
+    use collrules_rules::Choice;
 
     use super::*;
 
@@ -334,6 +395,39 @@ mod tests {
         let alone = alone(&plan, 0, Collective::Allgatherv, Candidate::Builtin, |_, _| true);
         let alone = alone.map(|launch| budget(launch.schedule));
         assert!(alone.is_some_and(|alone| (9.0 * alone - 10.0).abs() < 1e-9), "{alone:?}");
+    }
+
+    #[test]
+    fn starts_are_a_part_of_the_budget() {
+        let with = |startup, budget| {
+            let schedule = Schedule { startup: Seconds(startup), budget: Some(Seconds(budget)), ..Schedule::default() };
+            Plan { schedule, ..plan() }
+        };
+        // 2 launches of everything, and 9 of one candidate.
+        let mut paid = with(1.0, 11.0);
+        assert_eq!(afford(&mut paid, 0), None);
+        assert_eq!(paid.schedule.budget, Some(Seconds(6.5)), "24 are 2 + 9 starts, and 13 for measuring");
+        let apart = budget_apart(&paid).expect("is limited").0;
+        assert!((apart - (9.0 + 15.0 * 5.0 / 11.0)).abs() < 1e-9, "{apart}");
+        assert!(paid.skipped.is_empty() && paid.separate == plan().separate);
+        let before = paid.clone();
+        afford(&mut paid, 9);
+        assert_eq!(paid, before, "nobody pays twice");
+
+        let mut short = with(2.0, 5.0);
+        assert_eq!(afford(&mut short, 0), None);
+        assert!(short.cells.iter().all(|planned| planned.cell.collective == Collective::Bcast));
+        assert_eq!((short.skipped.len(), short.separate.is_empty()), (2, true));
+        assert!(
+            short.skipped[0].why.starts_with("starting 9 launches of one candidate takes 18s, and there are 14s for")
+        );
+        assert_eq!(short.schedule.budget, Some(Seconds(5.0)), "all of it is for the others");
+
+        let mut alone = with(2.0, 5.0);
+        alone.cells.retain(|planned| planned.cell.collective == Collective::Allgatherv);
+        let said = afford(&mut alone, 0).expect("is said");
+        assert!(said.ends_with(": 1 series of them instead of 3"), "{said}");
+        assert_eq!(alone.cells.len(), 2);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use collrules_runner::campaign::{self, Policy, Tally};
 use collrules_runner::{Backend, RunnerError, separate};
 
 use crate::error::WorkflowError;
+use crate::laps::Laps;
 use crate::session::{Event, Session};
 use crate::start::{self, Pins, Started};
 use crate::{allotted, plan, publish, resume, served};
@@ -46,17 +47,17 @@ pub struct Measured {
     pub tuning: Tuning,
     /// Whether it was begun before.
     pub(crate) resumed: bool,
-    /// When this process began with it.
-    began: Instant,
+    /// Where the time of this process went.
+    pub(crate) laps: Laps,
     /// The directory, held for this process.
     pub(crate) campaign: Campaign,
 }
 
 impl Measured {
-    /// What is left of the budget, with the tenth by which it may be exceeded; nothing where there is no budget.
-    pub(crate) fn left(&self) -> Option<Seconds> {
+    /// What is left of so many times the budget; nothing where there is no budget.
+    pub(crate) fn left(&self, times: f64) -> Option<Seconds> {
         let budget = self.tuning.budget?;
-        Some(Seconds((allotted::EXCESS * budget.0 - self.began.elapsed().as_secs_f64()).max(0.0)))
+        Some(Seconds((times * budget.0 - self.laps.elapsed()).max(0.0)))
     }
 
     /// The run directory.
@@ -66,9 +67,20 @@ impl Measured {
 
     /// Measures all that is left of the grid.
     pub(crate) fn grid(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
-        let plan = self.manifest.plan.clone();
+        let mut plan = self.manifest.plan.clone();
+        if self.resumed {
+            plan::fit(&mut plan, &self.tuning, self.run().progress().spent, self.started.startup);
+        }
         session.tell(Event::Measuring { run: self.run().path(), plan: &plan, resumed: self.resumed });
-        self.campaign.measure(&plan, self.started.backend.as_mut(), session)
+        self.campaign.measure(&plan, self.started.backend.as_mut(), session)?;
+        let starts = separate::starts_apart(&plan) as f64 * plan.schedule.startup.0;
+        self.laps.end("measuring", plan.budget().unwrap_or_default().0 + starts);
+        // Who began after us was not there when we looked first.
+        if self.started.allocation.is_some() && !self.started.remarks.iter().any(|said| said.starts_with("other steps"))
+        {
+            start::company().iter().for_each(|remark| session.say(remark));
+        }
+        Ok(())
     }
 
     /// Gives a run up that began now: the directory may be used again, unless something was measured.
@@ -91,7 +103,7 @@ pub fn measure(begin: &Begin, session: &mut Session<'_>) -> Result<Measured, Wor
 
 /// Begins a run or resumes one; nothing is measured yet.
 pub(crate) fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measured, WorkflowError> {
-    let began = Instant::now();
+    let laps = Laps::begin();
     let (mut started, manifest, campaign, tuning, resumed) = match begin {
         Begin::New { tuning, out } => new(tuning, out, session)?,
         Begin::Resume { run, tuning } => resumed(run, tuning, session)?,
@@ -102,7 +114,7 @@ pub(crate) fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measur
     }
     started.backend.use_scratch(run.path());
     let unmeasured = log.past_samples() == 0;
-    let mut measured = Measured { started, manifest, tuning, resumed, began, campaign };
+    let mut measured = Measured { started, manifest, tuning, resumed, laps, campaign };
     // With samples this was found out in an earlier session.
     if unmeasured {
         let Measured { started, manifest, tuning, campaign, .. } = &mut measured;
@@ -111,6 +123,8 @@ pub(crate) fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measur
             return Err(error);
         }
     }
+    // The survey, and who serves the calls.
+    measured.laps.end("looking around", 2.0 * measured.started.startup.0);
     Ok(measured)
 }
 
@@ -161,7 +175,10 @@ fn resumed(directory: &Path, tuning: &Tuning, session: &mut Session<'_>) -> Resu
         manifest.allocations.push(allocation.clone());
         campaign.run.write_manifest(&manifest)?;
     }
-    Ok((started, manifest, campaign, tuning.clone(), true))
+    // This job may be shorter than the one that the run began in.
+    let (budget, remark) = allotted::within(tuning.budget, started.allocation.as_ref())?;
+    remark.iter().for_each(|remark| session.say(remark));
+    Ok((started, manifest, campaign, Tuning { budget, ..tuning.clone() }, true))
 }
 
 /// The options of a run that is to be resumed.
@@ -235,11 +252,15 @@ pub fn remarks_on(plan: &Plan) -> Vec<String> {
     if !plan.separate.is_empty() {
         let names: Vec<&str> = plan.separate.collectives.iter().map(|collective| collective.name()).collect();
         lines.push(format!(
-            "{}: each candidate has launches of its own, {} series and {} launches in all; starting them is not part \
-             of the budget",
+            "{}: each candidate has launches of its own, {} series and {} launches in all{}",
             names.join(", "),
             plan.separate.series,
-            separate::starts(plan).iter().filter(|start| matches!(start, separate::Start::Alone { .. })).count(),
+            separate::starts_apart(plan),
+            if plan.separate.series < separate::LEAST_SERIES {
+                "; the builtin stays, since a test takes more series: a longer --budget, or more --launches, has them"
+            } else {
+                ""
+            },
         ));
     }
     lines

@@ -37,6 +37,7 @@ mod error;
 pub mod guidelines;
 pub mod install;
 pub mod irregular;
+mod laps;
 mod legacy;
 pub mod merge;
 pub mod model;

@@ -4,9 +4,9 @@ use collrules_record::options::{PAIRS, System, Timing, Tuning};
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::Seconds;
 use collrules_record::{Plan, Survey};
-use collrules_runner::RunnerError;
 use collrules_runner::grid::Planner;
 use collrules_runner::validation::{Spending, spending};
+use collrules_runner::{RunnerError, separate};
 
 use crate::start::{Started, oversubscribes};
 
@@ -63,10 +63,14 @@ pub(crate) fn of_first_comparison(share: Seconds) -> Seconds {
     Seconds(share.0 * FIRST_COMPARISON)
 }
 
-/// The most that a round of refinement may take of a launch.
-pub(crate) fn refinement_per_launch(tuning: &Tuning) -> Option<Seconds> {
-    let rounds = f64::from(tuning.refinement.rounds.max(1));
-    tuning.budget.map(|budget| Seconds(budget.0 * REFINEMENT / rounds / f64::from(tuning.launches)))
+/// How many rounds of refinement there is time for, and the most that each launch of one may measure; no limit without a
+/// budget. Starting its launches may take half of a round.
+pub(crate) fn refinement(tuning: &Tuning, startup: Seconds) -> (u32, Option<Seconds>) {
+    let rounds = tuning.refinement.rounds;
+    let Some(budget) = tuning.budget else { return (rounds, None) };
+    let launches = budget.0 * REFINEMENT / f64::from(tuning.launches.max(1));
+    let most = if startup.0 > 0.0 { (launches / (2.0 * startup.0)).min(f64::from(rounds)) as u32 } else { rounds };
+    (most, Some(Seconds((launches / f64::from(most.max(1)) - startup.0).max(0.0))))
 }
 
 /// The plan that the options ask for. The budget is for the whole command: starting jobs, of which the survey was one,
@@ -74,10 +78,7 @@ pub(crate) fn refinement_per_launch(tuning: &Tuning) -> Option<Seconds> {
 pub fn plan(tuning: &Tuning, survey: &Survey, startup: Seconds) -> Result<Plan, RunnerError> {
     let launches = f64::from(tuning.launches) * halves(tuning);
     let shares = Shares::of(tuning, startup);
-    let measuring = |refinement: f64| {
-        let rest = |budget: Seconds| budget.0 - shares.validation - refinement - starting(tuning, startup).0;
-        tuning.budget.map(|budget| Seconds(rest(budget).max(0.0) / launches))
-    };
+    let measuring = |refinement| measuring(tuning, startup, refinement).map(|all| Seconds(all / launches));
     let schedule = Schedule {
         budget: measuring(shares.refinement),
         startup,
@@ -89,15 +90,35 @@ pub fn plan(tuning: &Tuning, survey: &Survey, startup: Seconds) -> Result<Plan, 
     let planner = Planner { grid: &tuning.grid, layout, oversubscribe: oversubscribes(oversubscribe), survey };
     let planned = planner.plan(tuning.launches, schedule, tuning.seed);
     let mut plan = planned.map_err(|error| error.on(tuning.system.is_simulated()))?;
-    // Refinement measures between two cells. Programs may call each collective with one size.
+    if !can_be_refined(&plan, tuning) {
+        plan.schedule.budget = measuring(0.0);
+    }
+    separate::afford(&mut plan, 0);
+    Ok(plan)
+}
+
+/// Refinement measures between two cells. Programs may call each collective with one size.
+fn can_be_refined(plan: &Plan, tuning: &Tuning) -> bool {
     let alike = |pair: &[CellPlan]| {
         let (one, other) = (pair[0].cell, pair[1].cell);
         one.collective == other.collective && (one.ranks == other.ranks || tuning.refinement.ranks)
     };
-    if !plan.cells.windows(2).any(alike) {
-        plan.schedule.budget = measuring(0.0);
-    }
-    Ok(plan)
+    plan.cells.windows(2).any(alike)
+}
+
+/// What is left of the budget for measuring the grid, in seconds, if so much goes to refinement.
+fn measuring(tuning: &Tuning, startup: Seconds, refinement: f64) -> Option<f64> {
+    let others = Shares::of(tuning, startup).validation + refinement + starting(tuning, startup).0;
+    tuning.budget.map(|budget| (budget.0 - others).max(0.0))
+}
+
+/// Gives the launches of a plan that was begun less time, where what it has left, once so much was spent on measuring, is more
+/// than the budget of this session has for it.
+pub(crate) fn fit(plan: &mut Plan, tuning: &Tuning, spent: Seconds, startup: Seconds) {
+    let refinement = if can_be_refined(plan, tuning) { Shares::of(tuning, startup).refinement } else { 0.0 };
+    let Some(measuring) = measuring(tuning, startup, refinement) else { return };
+    let most = (spent.0 + measuring) / f64::from(plan.launches.max(1));
+    plan.schedule.budget = Some(plan.schedule.budget.map_or(Seconds(most), |planned| Seconds(planned.0.min(most))));
 }
 
 /// Takes the layout in which programs spend the most time, where none was asked for, and says so where it is not the usual one.
@@ -133,5 +154,45 @@ pub(crate) fn timed(timing: &Timing) -> Schedule {
         clock_bound: timing.clock_bound,
         separate_clocks: timing.separate_clocks,
         ..Schedule::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    use collrules_record::options;
+
+    use super::*;
+    use crate::start::start;
+
+    #[test]
+    fn starting_launches_is_a_part_of_refinement() {
+        let tuning =
+            |budget| options::read(format!("--launches 3 --refine 2 --budget {budget}").split(' ')).expect("reads");
+        assert_eq!(refinement(&tuning("none"), Seconds(1.0)), (2, None));
+        assert_eq!(refinement(&tuning("40s"), Seconds(0.0)), (2, Some(Seconds(1.0))));
+        let (rounds, launch) = refinement(&tuning("40s"), Seconds(0.8));
+        assert!(rounds == 1 && launch.is_some_and(|launch| (launch.0 - 1.2).abs() < 1e-9), "{launch:?}");
+        assert_eq!(refinement(&tuning("40s"), Seconds(2.0)).0, 0, "6 s for three starts and their measuring");
+    }
+
+    #[test]
+    fn a_shorter_job_gets_less_of_what_a_run_has_left() {
+        let tuning: Tuning =
+            options::read("--np 4 --budget 200s --launches 4 --simulate=stale".split(' ')).expect("reads");
+        let started = start(&tuning.system, &Arc::new(AtomicBool::new(false))).expect("is simulated");
+        let begun = plan(&tuning, &started.survey, Seconds(0.0)).expect("is possible");
+        let launch = |spent: f64, budget: f64| {
+            let (mut plan, tuning) = (begun.clone(), Tuning { budget: Some(Seconds(budget)), ..tuning.clone() });
+            fit(&mut plan, &tuning, Seconds(spent), Seconds(0.0));
+            plan.schedule.budget.expect("there is one").0
+        };
+        let planned = begun.schedule.budget.expect("there is one").0;
+        assert!((launch(0.0, 200.0) - planned).abs() < 1e-9, "the same budget");
+        assert!((launch(100.0, 200.0) - planned).abs() < 1e-9, "what was spent is no reason for more");
+        assert!((launch(0.0, 100.0) - planned / 2.0).abs() < 1e-9, "half of the time, half of the measuring");
+        assert!((launch(2.0 * planned, 100.0) - planned).abs() < 1e-9, "half is done, and half is there");
     }
 }

@@ -72,12 +72,16 @@ pub(crate) fn add_han(
     }
     let apart = |planned: &CellPlan| planned.candidates.iter().any(|candidate| candidate.is_apart());
     if plan.cells.iter().any(apart) {
+        let paid = separate::starts_apart(plan);
         plan.separate.series = plan.separate.series.max(SERIES);
         let starts = separate::starts(plan);
         let jobs = starts.iter().filter(|start| matches!(start, separate::Start::Job { .. })).count();
-        session.say(&format!(
-            "parameters of HAN are tried in {jobs} launches of their own; starting them is not part of the budget"
-        ));
+        separate::afford(plan, paid).iter().for_each(|said| session.say(said));
+        session.say(&if plan.cells.iter().any(apart) {
+            format!("parameters of HAN are tried in {jobs} launches of their own")
+        } else {
+            format!("parameters of HAN are not tried: starting {jobs} launches takes most of the budget; a longer one has time")
+        });
     }
 }
 

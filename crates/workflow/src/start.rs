@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use collrules_batch::{Found, Own};
@@ -16,6 +17,9 @@ use collrules_runner::grid::known_release;
 use collrules_runner::mpi::{Launcher, MpiBackend, Wishes};
 use collrules_runner::simulate::Simulation;
 use collrules_runner::{Backend, RunnerError};
+
+/// How long nodes get before a job is started once more.
+const SETTLE: Duration = Duration::from_secs(5);
 
 /// MCA settings by name.
 pub type Pins = BTreeMap<String, String>;
@@ -64,13 +68,21 @@ pub fn start(system: &System, stop: &Arc<AtomicBool>) -> Result<Started, RunnerE
 
 /// A backend that launches jobs, with the survey of its system.
 pub fn mpi(system: &System<Launching>, stop: &Arc<AtomicBool>) -> Result<Started<MpiBackend>, RunnerError> {
-    let begin = Instant::now();
+    let mut begin = Instant::now();
     let found = collrules_batch::found(&collrules_batch::System);
     let launcher = launcher_in(found.as_ref(), system, stop)?;
     let template = launcher.template();
     let mut pins = settings_in_force(&launcher);
     let mut backend = MpiBackend::new(launcher, system.layout);
-    let survey = backend.survey()?;
+    let (survey, failed) = match backend.survey() {
+        // A node that came back a moment ago may not take processes yet, and the job of a batch system is there once.
+        Err(failed @ RunnerError::WorkerDidNotStart { .. }) if found.is_some() => {
+            thread::sleep(SETTLE);
+            begin = Instant::now();
+            (backend.survey()?, Some(failed))
+        }
+        surveyed => (surveyed?, None),
+    };
     let release = known_release(&survey)?;
     let has_han = survey.components.get(&Component::HAN) >= survey.components.get(&Component::TUNED);
     if system.jobs.disable_han && has_han && survey.hosts.iter().any(|host| *host != survey.hosts[0]) {
@@ -78,7 +90,12 @@ pub fn mpi(system: &System<Launching>, stop: &Arc<AtomicBool>) -> Result<Started
         backend.pin(&off);
         pins.extend(off);
     }
-    let remarks = found.as_ref().map(|found| remarks(found, &survey, template.as_deref(), system)).unwrap_or_default();
+    let mut remarks =
+        found.as_ref().map(|found| remarks(found, &survey, template.as_deref(), system)).unwrap_or_default();
+    remarks.extend(failed.map(|failed| {
+        let said = failed.to_string();
+        format!("the first job failed, and a second one did not: {}", said.lines().next().unwrap_or_default())
+    }));
     let allocation = found.map(|found| found.allocation);
     let startup = Seconds(begin.elapsed().as_secs_f64());
     Ok(Started { backend, survey, release, pins, startup, allocation, remarks })
@@ -106,13 +123,22 @@ fn remarks(found: &Found, survey: &Survey, template: Option<&str>, system: &Syst
     } else if slots.0 > 0 && survey.slots() != slots {
         remarks.push(format!("jobs have {} slots, of the {slots} that the batch system speaks of", survey.slots()));
     }
-    if !found.others.is_empty() {
-        remarks.push(format!(
+    remarks.extend(company_of(found));
+    remarks
+}
+
+/// What to know about other steps of the job in which this runs, where none of ours runs now.
+pub(crate) fn company() -> Option<String> {
+    company_of(&collrules_batch::found(&collrules_batch::System)?)
+}
+
+fn company_of(found: &Found) -> Option<String> {
+    (!found.others.is_empty()).then(|| {
+        format!(
             "other steps run in this job ({}): what they do to processors and network is in the times",
             found.others.join(", "),
-        ));
-    }
-    remarks
+        )
+    })
 }
 
 /// A backend that launches jobs, without looking at its system.

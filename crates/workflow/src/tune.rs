@@ -9,6 +9,7 @@ use collrules_tuner::prospects::saved_of;
 
 use crate::campaign::{Begin, Measured, measure};
 use crate::error::WorkflowError;
+use crate::plan::Shares;
 use crate::prove::{self, Draft};
 use crate::publish::{self, Published};
 use crate::session::{Event, Session};
@@ -31,7 +32,9 @@ pub fn tune(begin: &Begin, session: &mut Session<'_>) -> Result<Published, Workf
 
 /// Everything after measuring the grid.
 fn conclude(measured: &mut Measured, session: &mut Session<'_>) -> Result<Published, WorkflowError> {
+    let shares = Shares::of(&measured.tuning, measured.started.startup);
     let findings = refine::refined(measured, session)?;
+    measured.laps.end("refinement and deciding", shares.refinement);
     let validation = compared_before(measured.run(), &findings, session)?;
     let (mut published, proof) = proven(measured, findings, session)?;
     published.validation = validation;
@@ -41,9 +44,12 @@ fn conclude(measured: &mut Measured, session: &mut Session<'_>) -> Result<Publis
         session.say(&collrules_report::profile::expected(saved, of));
     }
     session.tell(Event::Concluded { run: &published.run, findings: &published.findings, proof: &proof });
+    measured.laps.end("proving the rules", 2.0 * measured.started.startup.0);
     if published.validation.is_none() {
         published = validate::after_tuning(measured, published, session)?;
+        measured.laps.end("comparing with the builtin", shares.validation);
     }
+    measured.laps.excess(measured.tuning.budget).iter().for_each(|why| session.say(why));
     Ok(published)
 }
 

@@ -16,6 +16,9 @@ use crate::schedule::history::History;
 use crate::separate::{self, Start};
 use crate::wire::Event;
 
+/// What series of launches with one candidate may take of their budget before no further one begins.
+const EXCESS: f64 = 1.1;
+
 /// A planned launch, carried out by one launch, or by several if some were cut short.
 #[derive(Clone, Debug, Default)]
 struct Planned {
@@ -50,6 +53,9 @@ pub(super) struct Ledger {
     /// Seconds that launches with all candidates took in all sessions: their starts, and what they spent on measuring. What
     /// hangs, fails to start or tries out suspects is not charged.
     used: f64,
+    /// The same of launches with one candidate, and what they may take together.
+    used_apart: f64,
+    budget_apart: Option<Seconds>,
 }
 
 /// A launch to be made.
@@ -79,6 +85,8 @@ impl Ledger {
             samples: 0,
             cells: BTreeSet::new(),
             used: 0.0,
+            used_apart: 0.0,
+            budget_apart: separate::budget_apart(plan),
         };
         // Of the times that a launch gives for itself the last one counts.
         let mut spent: BTreeMap<u32, f64> = BTreeMap::new();
@@ -105,9 +113,9 @@ impl Ledger {
             }
         }
         for (launch, seconds) in spent {
-            let planned = ledger.launches.get(&launch).copied();
-            if planned.is_some_and(|planned| ledger.is_together(planned)) {
-                ledger.used += seconds + plan.schedule.startup.0;
+            let Some(planned) = ledger.launches.get(&launch).copied() else { continue };
+            ledger.spend(planned, seconds + plan.schedule.startup.0);
+            if ledger.is_together(planned) {
                 ledger.history.charge(seconds);
             }
         }
@@ -230,7 +238,31 @@ impl Ledger {
     pub(super) fn spend(&mut self, planned: u32, seconds: f64) {
         if self.is_together(planned) {
             self.used += seconds;
+        } else if self.local(planned).is_some_and(|local| self.series(local).is_some()) {
+            self.used_apart += seconds;
         }
+    }
+
+    /// The series of a start with one candidate.
+    fn series(&self, local: usize) -> Option<u32> {
+        match self.starts[local] {
+            Start::Alone { series, .. } | Start::Job { series, .. } => Some(series),
+            Start::Together { .. } | Start::Deployed { .. } => None,
+        }
+    }
+
+    /// Whether a series of launches has no time left: it would take as long as those before, and was not begun. The first
+    /// one is made in any case: without it there is nothing to say.
+    fn is_too_late(&self, series: u32) -> bool {
+        let begun = |number: u32| {
+            let of_series = |planned: &u32| self.local(*planned).and_then(|local| self.series(local)) == Some(number);
+            self.launches.values().any(of_series)
+        };
+        let before = (0..series).filter(|number| begun(*number)).count();
+        let one = self.used_apart / before.max(1) as f64;
+        before > 0
+            && !begun(series)
+            && self.budget_apart.is_some_and(|budget| self.used_apart + one > EXCESS * budget.0)
     }
 
     /// Takes note that a launch did all that it was to do, and returns the points that it shows to be beaten.
@@ -299,7 +331,7 @@ impl Ledger {
     /// What is left of a planned launch. Cells without timings get their visit in any case.
     fn left(&self, local: usize) -> Option<LaunchPlan> {
         let done = &self.planned[local];
-        if done.complete {
+        if done.complete || self.series(local).is_some_and(|series| self.is_too_late(series)) {
             return None;
         }
         let wanted = |cell: Cell, candidate| {

@@ -162,7 +162,7 @@ pub(crate) fn after_tuning(
     published: Published,
     session: &mut Session<'_>,
 ) -> Result<Published, WorkflowError> {
-    let left = measured.left();
+    let left = measured.left(allotted::EXCESS);
     let Measured { started, tuning, .. } = measured;
     if !tuning.validate || published.findings.changes_nothing() {
         return Ok(published);
