@@ -10,7 +10,7 @@ use collrules_record::validation::GivenBack;
 use collrules_record::{Manifest, Policy};
 use collrules_rules::Release;
 use collrules_runner::grid::known_release;
-use collrules_tuner::Observations;
+use collrules_tuner::{Observations, TunerError};
 
 use crate::error::WorkflowError;
 use crate::session::Session;
@@ -213,7 +213,7 @@ fn decide(
         given_back,
         &name,
     )
-    .map_err(WorkflowError::analysis(&name))?;
+    .map_err(|cause| untimed(run, WorkflowError::analysis(&name)(cause)))?;
     findings.pins = served::needed(&findings, &freed);
     findings.simulated = manifest.backend == "simulation";
     let beyond = collrules_tuner::beyond_rules(observations, criteria).map_err(WorkflowError::analysis(&name))?;
@@ -234,6 +234,18 @@ fn decide(
     Ok(findings)
 }
 
+/// Says why nothing was timed, if the clock file does.
+fn untimed(run: &RunDir, error: WorkflowError) -> WorkflowError {
+    match &error {
+        WorkflowError::Analysis { source_name, cause: cause @ TunerError::NoSamples { .. } } => {
+            let late = run.clock().ok().and_then(|lines| clock::too_late(&lines));
+            let said = late.map(|late| WorkflowError::Input(format!("{source_name}: {cause}: {late}")));
+            said.unwrap_or(error)
+        }
+        _ => error,
+    }
+}
+
 /// The timings of a run, and those of its launches with a rules file in force, which are never compared with others.
 fn observations(
     run: &RunDir,
@@ -244,7 +256,7 @@ fn observations(
     if samples.torn {
         session.say("the last line of the samples is incomplete and left out");
     }
-    let failed = WorkflowError::analysis(run.path().display());
+    let failed = |cause| untimed(run, WorkflowError::analysis(run.path().display())(cause));
     let (read, under_rules) =
         Observations::from_samples(&samples.text).and_then(Observations::apart_from_rules).map_err(failed)?;
     Ok((read.expecting(launches), under_rules))

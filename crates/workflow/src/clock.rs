@@ -42,6 +42,20 @@ pub(crate) fn of_clock(lines: &[ClockLine]) -> Vec<String> {
     remarks
 }
 
+/// That rounds were given up, since ranks were late for the time that calls were agreed to begin at.
+pub(crate) fn too_late(lines: &[ClockLine]) -> Option<String> {
+    let ends = facts(lines, |fact| if let ClockFact::End(it) = fact { Some(it) } else { None });
+    let sum = |value: fn(&LaunchEnd) -> u64| ends.iter().map(|end| value(end)).sum::<u64>();
+    (sum(|end| end.given_up) > 0).then(|| {
+        format!(
+            "ranks were late {} times for {} calls that were to begin at agreed times, since other processes run on their \
+             processors; measure without --sync roundtime, or with a processor for each rank",
+            sum(|end| end.late),
+            sum(|end| end.calls),
+        )
+    })
+}
+
 /// How many points took no longer than the clock can tell.
 pub(crate) fn under_resolution(findings: &Findings) -> Option<String> {
     let least = RESOLVED_STEPS * findings.criteria.clock_step.0;
