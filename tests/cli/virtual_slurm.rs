@@ -57,9 +57,9 @@ fn a_job_is_tuned_in_without_a_word_about_it() {
     alone_under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         // A job for each, so that one that is slow leaves the other its time.
-        let lines = "for by in mpirun srun; do cat > $OUT/$by.sh <<X\n#!/bin/bash\n\
-                     [ $by = mpirun ] || export SLURM_MPI_TYPE=pmix\n$C tune $OPTIONS --budget 10m --out $OUT/$by\nX\n\
-                     sbatch --wait -N2 --ntasks-per-node=2 --time 2 -o $OUT/log $OUT/$by.sh || true; cat $OUT/log; done";
+        let lines = "budget=10m; for by in mpirun srun; do cat > $OUT/$by.sh <<X\n#!/bin/bash\n\
+                     [ $by = mpirun ] || export SLURM_MPI_TYPE=pmix\n$C tune $OPTIONS --budget $budget --out $OUT/$by\nX\n\
+                     sbatch --wait -N2 --ntasks-per-node=2 --time 2 -o $OUT/log $OUT/$by.sh || true; cat $OUT/log; budget=20s; done";
         let ran = in_slurm("--hosts 2 --slots 2", Some(mpi), scratch.path(), lines).exits(0);
         let log = ran.stdout.replace("\ncollrules:   ", " ");
         assert!(log.contains("mpirun starts the jobs") && log.contains("2 nodes, 4 slots"), "{log}");
