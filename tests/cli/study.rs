@@ -192,8 +192,8 @@ fn the_builtin_alone_is_nothing_to_measure() {
 /// The studies that are checked in show figures that are there, and no path of the machine that made them.
 #[test]
 fn studies_in_the_sources_are_whole() {
-    let measured =
-        ["bcast-barrier", "bcast-barrier/one-host", "bcast-scatter", "bcast-scatter/one-host"].map(str::to_owned);
+    let measured = ["bcast-barrier", "bcast-barrier/one-host", "bcast-scatter", "bcast-scatter/one-host", "many-ranks"]
+        .map(str::to_owned);
     let blocks = [
         "",
         "/nodes-2",

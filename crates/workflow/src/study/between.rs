@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use collrules_record::cell::type_size;
 use collrules_record::plan::CellPlan;
-use collrules_record::study::{Rivalry, Study};
+use collrules_record::study::{Crossing, Rivalry, Study};
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Cell, Manifest};
 use collrules_tuner::refine::middle;
@@ -33,7 +33,10 @@ pub(super) fn measured(
         let found = study(manifest, scope)?;
         let cells = between(&found, &planned, tuning.refinement.width);
         if cells.is_empty() {
-            session.say("no size is left to measure between those where one class gives way to another");
+            session.say(match crossings(&found).next() {
+                Some(_) => "no size is left to measure between those where one class gives way to another",
+                None => "nothing to refine: no size is shown at which one class gives way to another",
+            });
             return Ok(None);
         }
         session.say(&format!("refinement, round {round}: {} message sizes between the measured ones", cells.len()));
@@ -43,33 +46,35 @@ pub(super) fn measured(
     })
 }
 
+/// Where one class is shown to give way to another, and which two these are.
+fn crossings(found: &Study) -> impl Iterator<Item = (&Rivalry, &Crossing)> {
+    let is_class = |candidate: Candidate| matches!(candidate, Candidate::Builtin | Candidate::Reference(_));
+    let classes = found.rivalries.iter().filter(move |rivalry| is_class(rivalry.one) && is_class(rivalry.other));
+    classes.flat_map(|rivalry| rivalry.crossings.iter().map(move |crossing| (rivalry, crossing)))
+}
+
 /// The cells in the middle of the gaps in which classes cross, with all that is timed around them.
 fn between(found: &Study, planned: &BTreeMap<Cell, CellPlan>, width: f64) -> Vec<CellPlan> {
-    let is_class = |candidate: Candidate| matches!(candidate, Candidate::Builtin | Candidate::Reference(_));
     let mut cells: BTreeMap<Cell, CellPlan> = BTreeMap::new();
-    for rivalry in found.rivalries.iter().filter(|rivalry| is_class(rivalry.one) && is_class(rivalry.other)) {
+    for (rivalry, crossing) in crossings(found) {
         let Rivalry { collective, ranks, .. } = *rivalry;
         let on = |bytes| Cell { collective, ranks, bytes };
-        for crossing in &rivalry.crossings {
-            let own = || planned.values().filter(|planned| on(planned.cell.bytes) == planned.cell);
-            let below =
-                own().filter(|planned| planned.cell.bytes <= crossing.at).max_by_key(|planned| planned.cell.bytes);
-            let above =
-                own().filter(|planned| planned.cell.bytes > crossing.at).min_by_key(|planned| planned.cell.bytes);
-            let (Some(below), Some(above)) = (below, above) else { continue };
-            // Calls are made with whole elements.
-            let element = type_size(collective);
-            let (low, high) = (below.cell.bytes.0 / element, above.cell.bytes.0 / element);
-            let Some(middle) = middle(low, high, width) else { continue };
-            let cell = on(Bytes(middle * element));
-            let mut plan = CellPlan::new(cell, below.candidates.clone());
-            // What is timed on one side is timed here, and what both sides share is shared.
-            let others = above.candidates.iter().filter(|candidate| !below.candidates.contains(candidate));
-            plan.candidates.extend(others.copied());
-            let is_timed = |candidate: Candidate| plan.candidates.contains(&candidate);
-            plan.shared = below.shared.iter().filter(|shared| !is_timed(shared.candidate)).cloned().collect();
-            cells.insert(cell, plan);
-        }
+        let own = || planned.values().filter(|planned| on(planned.cell.bytes) == planned.cell);
+        let below = own().filter(|planned| planned.cell.bytes <= crossing.at).max_by_key(|planned| planned.cell.bytes);
+        let above = own().filter(|planned| planned.cell.bytes > crossing.at).min_by_key(|planned| planned.cell.bytes);
+        let (Some(below), Some(above)) = (below, above) else { continue };
+        // Calls are made with whole elements.
+        let element = type_size(collective);
+        let (low, high) = (below.cell.bytes.0 / element, above.cell.bytes.0 / element);
+        let Some(middle) = middle(low, high, width) else { continue };
+        let cell = on(Bytes(middle * element));
+        let mut plan = CellPlan::new(cell, below.candidates.clone());
+        // What is timed on one side is timed here, and what both sides share is shared.
+        let others = above.candidates.iter().filter(|candidate| !below.candidates.contains(candidate));
+        plan.candidates.extend(others.copied());
+        let is_timed = |candidate: Candidate| plan.candidates.contains(&candidate);
+        plan.shared = below.shared.iter().filter(|shared| !is_timed(shared.candidate)).cloned().collect();
+        cells.insert(cell, plan);
     }
     cells.into_values().collect()
 }
