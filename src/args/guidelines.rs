@@ -8,7 +8,7 @@ use collrules_record::mockup::BadMockup;
 use collrules_record::options::{self, Budget, List, Mockups, System, Timing, Tuning};
 use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::values::{MOST_LAUNCHES, budget, collectives, communicators, percent, sizes};
+use collrules_record::values::{MOST_LAUNCHES, budget, collectives, communicators, percent, sizes, slowdown};
 use collrules_rules::{Collective, Release};
 use collrules_workflow::guidelines::Judging;
 
@@ -57,9 +57,9 @@ pub(crate) struct Guidelines {
     #[arg(long, value_name = "FILE|RUN", conflicts_with = "input")]
     pub(crate) rules: Option<PathBuf>,
     /// Slowdown, in percent, that is tolerated
-    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = slowdown)]
     pub(crate) tolerate: f64,
-    /// Share of wrong violations among all, in percent, that is put up with
+    /// Acceptable share of wrong violations, in percent of all
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub(crate) error_rate: f64,
     /// What programs keep to, beyond what MPI asks of them: commutative-ops, consistent-arguments
@@ -77,8 +77,8 @@ pub(crate) struct Guidelines {
     /// How many times to start the job. A violation has to show in every launch
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=MOST_LAUNCHES))]
     pub(crate) launches: u32,
-    /// Directory for the check, which must not hold one yet [default: collrules-guidelines-DATE-TIME]. Of what is judged
-    /// again, the directory for what is found
+    /// Directory for the check, which must not hold one yet [default: collrules-guidelines-DATE-TIME]. Where a
+    /// run or a table is judged, the directory for what is found
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Seed of every random order

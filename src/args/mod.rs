@@ -116,7 +116,7 @@ pub(crate) enum Command {
     Submit(Submit),
     /// Say how far a run is, and what the batch system says of its job
     Status(StatusArgs),
-    /// The same, whenever it changes
+    /// Follow a run: say how far it is whenever that changes
     Watch(Watch),
     /// Show calls that now and then take many times as long, as gathers over TCP do, and what cures them
     Irregular(IrregularArgs),

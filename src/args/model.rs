@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use collrules_model::{Simulator, Terms};
 use collrules_record::options::Modelling;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::values::percent;
+use collrules_record::values::{percent, slowdown};
 use collrules_rules::{Collective, Release};
 use collrules_workflow::model::Question;
 
@@ -45,7 +45,7 @@ pub(crate) struct Fit {
     #[arg(long, value_name = "SIMULATOR")]
     pub(crate) export: Option<Simulator>,
     /// Slowdown of nodes and pairs, in percent, that is tolerated
-    #[arg(long, value_name = "PERCENT", default_value = "20", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "20", value_parser = slowdown)]
     pub(crate) tolerate: f64,
     /// Share of checks, in percent, in which one is named although none is slow
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]

@@ -22,7 +22,7 @@ pub enum CandidateName {
 const BUILTIN_WORDS: [&str; 5] = ["builtin", "default", "ignore", "tuned", "fixed"];
 
 /// The collectives that Chan et al. have algorithms for.
-const WITH_REFERENCE: &str =
+pub const WITH_REFERENCE: &str =
     "bcast, reduce, scatter, gather, allgather, reduce_scatter, reduce_scatter_block and allreduce";
 
 impl CandidateName {

@@ -111,6 +111,15 @@ pub fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
+/// How much longer something may take, as a share of the time: more than all of it is meaningful.
+pub fn slowdown(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    match number.parse::<f64>() {
+        Ok(percent) if percent >= 0.0 && percent.is_finite() => Ok(percent / 100.0),
+        _ => Err(format!("`{text}` is not a slowdown in percent, which begins at 0")),
+    }
+}
+
 /// A ratio above 1.
 pub(crate) fn ratio(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
@@ -170,6 +179,10 @@ mod tests {
         assert_eq!(percent("20 %"), Ok(0.2));
         for bad in ["-1", "101", "nan", ""] {
             assert!(percent(bad).is_err(), "{bad}");
+        }
+        assert_eq!(slowdown("230 %"), Ok(2.3));
+        for bad in ["-1", "inf", "nan", ""] {
+            assert!(slowdown(bad).is_err(), "{bad}");
         }
     }
 

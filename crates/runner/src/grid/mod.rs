@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_guidelines::{Selected, Wishes, select};
 use collrules_record::CandidateName;
+use collrules_record::candidate_name::WITH_REFERENCE;
 use collrules_record::options::Grid;
 use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
 use collrules_record::profile::weight::{COVERED, Weight};
@@ -246,6 +247,14 @@ impl Planner<'_> {
             let why = skipped.first().map(|skipped| format!("{}: {}", skipped.cell, skipped.why));
             let why = why.unwrap_or_else(|| "no collective or no message size was given".to_owned());
             return Err(RunnerError::EmptyGrid(why));
+        }
+        let has_any = |collective: &Collective| {
+            Reference::ALL.iter().any(|reference| reference.primitives(*collective).is_some())
+        };
+        if self.grid.reference && !self.grid.collectives.iter().any(has_any) {
+            return Err(RunnerError::EmptyGrid(format!(
+                "--reference asks for reference algorithms, which none of these collectives has; {WITH_REFERENCE} have"
+            )));
         }
         let largest = ranks.last().copied().unwrap_or_default();
         let nodes = ranks.iter().map(|ranks| (*ranks, self.layout.nodes(&self.survey.hosts, *ranks))).collect();

@@ -161,6 +161,9 @@ fn reference_algorithms_are_measured_on_request() {
         };
         assert_eq!(chan(&planned), expected, "{}", planned.cell);
     }
+    let none = Grid { reference: true, ..grid(&both[2..]) };
+    let error = planned(&none, Layout::Block, &survey(Release::V5_0)).expect_err("alltoall has none");
+    assert!(error.to_string().contains("none of these collectives has; bcast, reduce"), "{error}");
     let named = plan(&Grid { only: vec![of_bcast("chan:long")], ..grid(&both[..1]) }, Release::V5_0);
     let candidates: BTreeSet<String> =
         named.cells.iter().flat_map(|planned| planned.candidates.iter().map(ToString::to_string)).collect();
