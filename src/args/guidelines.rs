@@ -7,8 +7,8 @@ use collrules_record::Mockup;
 use collrules_record::mockup::BadMockup;
 use collrules_record::options::{self, Budget, List, Mockups, System, Timing, Tuning};
 use collrules_record::policy::{Assumption, Assumptions};
-use collrules_record::units::{Bytes, Ranks};
-use collrules_record::values::{MOST_LAUNCHES, budget, collectives, communicators, percent, sizes, slowdown};
+use collrules_record::units::Bytes;
+use collrules_record::values::{Communicators, MOST_LAUNCHES, budget, collectives, percent, sizes, slowdown};
 use collrules_rules::{Collective, Release};
 use collrules_workflow::guidelines::Judging;
 
@@ -31,8 +31,8 @@ pub(crate) struct Guidelines {
     #[arg(long, value_name = "LIST", default_value = "all", value_parser = collectives)]
     pub(crate) ops: List<Collective>,
     /// Communicator sizes, as for tune [default: powers of two up to the slots at hand, and the slots]
-    #[arg(long, value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
-    pub(crate) np: List<Ranks>,
+    #[arg(long, value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = Communicators::read)]
+    pub(crate) np: Communicators,
     /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
     #[arg(long, value_name = "SIZES", default_value = "4,64,1K,16K,256K,1M", value_parser = sizes)]
     pub(crate) sizes: List<Bytes>,

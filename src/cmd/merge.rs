@@ -7,10 +7,19 @@ use crate::failure::Failure;
 use crate::{screen, session};
 
 pub(crate) fn run(args: &Merge) -> Result<(), Failure> {
-    let Merged { run, cells, samples } = session::plain(|session| merge::merge(&args.merging, session))?;
+    let Merged { run, cells, samples, layouts } = session::plain(|session| merge::merge(&args.merging, session))?;
     let shown = run.path().display();
     let what = format!("{shown} has {samples} samples of {cells} cells from {} runs.", args.merging.runs.len());
     let mut lines = screen::wrapped(&what, "", "");
+    if !layouts.is_empty() {
+        let names: Vec<String> = layouts.iter().map(|run| run.path().display().to_string()).collect();
+        let what = format!(
+            "Communicators of one size lie in several ways: {} holds another layout. One rule serves them all; --weight says \
+             what each counts for.",
+            names.join(" and ")
+        );
+        lines.extend(screen::wrapped(&what, "", ""));
+    }
     lines.push(format!("Rules for all of it: collrules analyze {shown}"));
     screen::print(&lines.join("\n"))
 }

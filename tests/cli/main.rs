@@ -18,6 +18,7 @@ mod inputs;
 mod install;
 mod irregular;
 mod large;
+mod layouts;
 mod made_once;
 mod merge;
 mod model;

@@ -83,7 +83,7 @@ impl<'a> Counting<'a> {
             let sizes = bases.iter().flat_map(|base| (0..64).map(move |place| Bytes(base + 4 * place)));
             let grid = Grid {
                 collectives: vec![collective],
-                ranks: vec![Ranks(ranks)],
+                ranks: vec![Ranks(ranks)].into(),
                 sizes: sizes.collect(),
                 segments: vec![Bytes(1 << 10), Bytes(8 << 10), Bytes(64 << 10)],
                 fanouts: vec![1, 2, 3, 4],

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_rules::{Choice, Collective, Release, RuleTable};
+use collrules_rules::{Apart, Choice, Collective, Release, RuleTable};
 use serde::{Deserialize, Serialize};
 
 use crate::candidate::Candidate;
@@ -10,6 +10,7 @@ use crate::cell::Cell;
 use crate::estimate::Estimate;
 use crate::format::FormatVersion;
 use crate::handover::Handover;
+use crate::laid_out::LaidOut;
 use crate::placement::Placement;
 use crate::tree::Tree;
 use crate::units::{Bytes, Ranks, Seconds};
@@ -56,6 +57,13 @@ pub struct Findings {
     /// is announced. Since format 1.2.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub doubted: BTreeSet<(Cell, Candidate)>,
+    /// The layouts that share the rules, where several were measured: the times of the cells are then weighted geometric
+    /// means over them. Since format 1.2.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layouts: Vec<LaidOut>,
+    /// What a rules file of 6.0 says beside the table of communicators that lie on nodes in one way alone. Since format 1.2.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub apart: Vec<Apart>,
     /// What the reader has to know about the data or the rules, in whole sentences.
     pub remarks: Vec<String>,
 }
@@ -277,13 +285,16 @@ impl Findings {
             placement: Placement::default(),
             pins: BTreeMap::new(),
             doubted: BTreeSet::new(),
+            layouts: Vec::new(),
+            apart: Vec::new(),
             remarks: Vec::new(),
         }
     }
 
     /// Whether the tuning is empty: no rules of coll/tuned, none of HAN, no settings.
     pub fn changes_nothing(&self) -> bool {
-        self.table.is_empty() && self.handover.is_empty() && self.pins.is_empty()
+        let apart = self.apart.iter().all(|block| block.sizes.as_constant().is_some_and(|choice| choice.is_builtin()));
+        self.table.is_empty() && self.handover.is_empty() && self.pins.is_empty() && apart
     }
 
     /// Whether the gain in a cell rests on times that can hardly be true.

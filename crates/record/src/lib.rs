@@ -33,6 +33,8 @@
 //! | [`benchmark`] | an OSU-style benchmark and its lines |
 //! | [`drift`] | whether a machine behaves as it did, and its rules still hold |
 //! | [`estimate`] | a value with its interval |
+//! | [`arrangement`] | where a communicator's ranks are, and what a site has of each |
+//! | [`laid_out`] | what rules for several layouts mean to each of them |
 //! | [`mod@line`] | lines through times, and where one line gives way to another |
 //! | [`findings`] | what the analysis concluded, as plain data |
 //! | [`guidelines`] | what a check of performance guidelines found |
@@ -43,6 +45,7 @@
 //! | [`validation`] | what launches without and with the rules file showed |
 
 pub mod allocation;
+pub mod arrangement;
 pub mod benchmark;
 pub mod candidate;
 pub mod candidate_name;
@@ -59,6 +62,7 @@ pub mod han_choice;
 pub mod handover;
 pub mod installed;
 pub mod irregular;
+pub mod laid_out;
 pub mod line;
 pub mod manifest;
 pub mod memory;
@@ -86,6 +90,7 @@ pub mod units;
 pub mod validation;
 pub mod values;
 
+pub use arrangement::{Arrangement, Shares};
 pub use candidate::Candidate;
 pub use candidate_name::CandidateName;
 pub use cell::Cell;

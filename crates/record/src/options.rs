@@ -21,7 +21,8 @@ use crate::policy::Policy;
 use crate::profile::weight::Weight;
 use crate::units::{Bytes, Ranks, Seconds};
 use crate::values::{
-    MOST_LAUNCHES, budget, collectives, communicators, only, percent, positive, ratio, simulated_slots, sizes,
+    Communicators, MOST_LAUNCHES, budget, collectives, communicators, only, percent, positive, ratio, simulated_slots,
+    sizes,
 };
 
 /// One argument that stands for several values; clap takes a `Vec` for an argument of its own each.
@@ -78,6 +79,11 @@ pub struct Tuning {
     /// what turns out slower
     #[arg(long = "no-validate", action = ArgAction::SetFalse, help_heading = "Validation")]
     pub validate: bool,
+    /// Measure in these layouts as well, each in a run of its own within the run: one rule serves all that have communicators of
+    /// one size, by their --weight. They share the budget, and nothing is refined
+    #[arg(long, value_name = "LAYOUTS", value_delimiter = ',', help_heading = "Launching")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_layout: Vec<Layout>,
     /// Where jobs run.
     #[command(flatten)]
     pub system: System,
@@ -89,10 +95,10 @@ pub struct Grid {
     /// Collectives to tune, separated by commas, or all
     #[arg(long = "ops", value_name = "LIST", default_value = "bcast,scatter,barrier", value_parser = collectives)]
     pub collectives: List<Collective>,
-    /// Communicator sizes, separated by commas; FIRST:LAST for the powers of two between and both ends [default: powers
-    /// of two up to the slots at hand, 1, 2, 4 full nodes and so on, and the slots]
-    #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicators)]
-    pub ranks: List<Ranks>,
+    /// Communicator sizes, separated by commas; FIRST:LAST for the powers of two between, both ends, and 1, 2, 4 full nodes and
+    /// so on between them [default: the same up to the slots at hand]
+    #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = Communicators::read)]
+    pub ranks: Communicators,
     /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
     #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = sizes)]
     pub sizes: List<Bytes>,
@@ -263,6 +269,10 @@ pub struct Simulated {
     /// Slots of the simulated cluster
     #[arg(long = "simulated-slots", value_name = "N", default_value = "8", requires = "scenario", value_parser = simulated_slots)]
     pub slots: Ranks,
+    /// Slots of each simulated node
+    #[arg(long = "simulated-ppn", value_name = "N", default_value = "1", requires = "scenario", value_parser = simulated_slots)]
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub each: Ranks,
     /// Release of the simulated Open MPI
     #[arg(
         id = "simulated_release",
@@ -272,6 +282,14 @@ pub struct Simulated {
         requires = "scenario"
     )]
     pub release: Release,
+}
+
+fn one() -> Ranks {
+    Ranks(1)
+}
+
+fn is_one(ranks: &Ranks) -> bool {
+    *ranks == one()
 }
 
 /// Which cluster is simulated.
@@ -298,6 +316,11 @@ pub enum Scenario {
     /// As stale, on hosts of two slots each, where HAN serves communicators that span several
     // HAN is better than the stale builtin at short messages, and coll/tuned's segmented algorithms at long ones.
     Han,
+    /// What is best for bcast depends on where the ranks are: see --simulated-ppn and --also-layout
+    // From 256 KiB on the pipeline is faster anywhere; from 16 KiB on the chain is where nodes are full, and loses next to nothing
+    // with one rank per node; below that the binary tree is faster on full nodes and slower elsewhere, and the binomial one the
+    // other way round.
+    Arranged,
 }
 
 /// What `profile` shall do.

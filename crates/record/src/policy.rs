@@ -6,6 +6,7 @@ use collrules_rules::metric::{Metric, metric};
 use collrules_rules::{Collective, Release, names};
 use serde::{Deserialize, Serialize};
 
+use crate::arrangement::Shares;
 use crate::units::Ranks;
 use crate::values::percent;
 
@@ -22,6 +23,12 @@ pub struct Policy {
     /// where they agree), lower (what the next smaller one chooses)
     #[arg(long, value_name = "HOW", default_value = "keep")]
     pub between: Between,
+    /// Where communicators of one size were measured in several layouts: what counts how much, such as
+    /// full=0.8,one-per-node=0.2 (several nodes with several ranks, with one each; single-node is the third). What is not
+    /// named must not get slower, and counts for nothing else; =0 leaves it out [default: all count alike]
+    #[arg(long = "weight", value_name = "LIST", default_value = "", hide_default_value = true)]
+    #[serde(default, skip_serializing_if = "Shares::is_empty")]
+    pub shares: Shares,
     /// What programs are taken to keep to.
     #[command(flatten)]
     pub assumptions: Assumptions,
@@ -29,7 +36,12 @@ pub struct Policy {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { max_regret: 0.03, between: Between::Keep, assumptions: Assumptions::default() }
+        Self {
+            max_regret: 0.03,
+            between: Between::Keep,
+            shares: Shares::default(),
+            assumptions: Assumptions::default(),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use collrules_rules::Collective;
+use serde::{Deserialize, Serialize};
 
 use crate::candidate_name::CandidateName;
 use crate::units::{BadBytes, BadSeconds, Bytes, MAX_BYTES, Ranks, Seconds, powers_of_two};
@@ -59,6 +60,60 @@ pub fn communicators(text: &str) -> Result<Vec<Ranks>, String> {
         powers.filter_map(|power| u32::try_from(power.0).ok().map(Ranks)).collect()
     };
     ranges(text, ranks, between)
+}
+
+/// Communicator sizes, and between which of them full nodes are wanted as well.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
+pub struct Communicators {
+    /// The sizes; none for those that fit the slots at hand.
+    pub sizes: Vec<Ranks>,
+    /// The ends of ranges.
+    pub ranges: Vec<(Ranks, Ranks)>,
+}
+
+/// A list of sizes, as before there were ranges, or both.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Stored {
+    Sizes(Vec<Ranks>),
+    Both { sizes: Vec<Ranks>, full_nodes_between: Vec<(Ranks, Ranks)> },
+}
+
+impl From<Stored> for Communicators {
+    fn from(stored: Stored) -> Self {
+        match stored {
+            Stored::Sizes(sizes) => sizes.into(),
+            Stored::Both { sizes, full_nodes_between } => Self { sizes, ranges: full_nodes_between },
+        }
+    }
+}
+
+impl From<Communicators> for Stored {
+    fn from(Communicators { sizes, ranges }: Communicators) -> Self {
+        if ranges.is_empty() { Self::Sizes(sizes) } else { Self::Both { sizes, full_nodes_between: ranges } }
+    }
+}
+
+impl From<Vec<Ranks>> for Communicators {
+    fn from(sizes: Vec<Ranks>) -> Self {
+        Self { sizes, ranges: Vec::new() }
+    }
+}
+
+impl Communicators {
+    /// The same as [`communicators`], with the ranges that were written.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let sizes = communicators(text)?;
+        let ranges = text.split(',').filter_map(|part| part.split_once(':'));
+        let ranges = ranges.filter_map(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+        Ok(Self { ranges: ranges.collect(), sizes })
+    }
+
+    /// Whether full nodes of this size are wanted: where none are named, and between the ends of a range.
+    pub fn want_full_nodes(&self, ranks: Ranks) -> bool {
+        self.sizes.is_empty() || self.ranges.iter().any(|(first, last)| (*first..=*last).contains(&ranks))
+    }
 }
 
 /// The values of a list, in order and each once; `FIRST:LAST` stands for what is `between` both.
@@ -131,6 +186,9 @@ pub(crate) fn ratio(text: &str) -> Result<f64, String> {
 /// Slots of a simulated cluster.
 pub(crate) fn simulated_slots(text: &str) -> Result<Ranks, String> {
     let slots: Ranks = text.parse().map_err(|_| format!("`{text}` is not a number of slots"))?;
+    if slots.0 == 0 {
+        return Err("a node has at least 1 slot, and so has a cluster".to_owned());
+    }
     if slots > MOST_SLOTS {
         return Err(format!("a cluster of {slots} slots is more than can be simulated here; at most {MOST_SLOTS} can"));
     }
@@ -162,6 +220,23 @@ mod tests {
         for bad in ["", "0", "8:2", "two", "2:", "2,"] {
             assert!(communicators(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn ranges_of_communicators_want_full_nodes_and_are_stored() {
+        let list = Communicators::read("2,24").expect("a list");
+        let range = Communicators::read("24,2:8").expect("a range");
+        assert_eq!(range.sizes, [2, 4, 8, 24].map(Ranks));
+        let wanted = |communicators: &Communicators| [6, 12].map(|ranks| communicators.want_full_nodes(Ranks(ranks)));
+        assert_eq!(
+            (wanted(&list), wanted(&range), wanted(&Communicators::default())),
+            ([false; 2], [true, false], [true; 2])
+        );
+        for communicators in [list, range, Communicators::default()] {
+            let text = serde_json::to_string(&communicators).expect("plain data");
+            assert_eq!(serde_json::from_str::<Communicators>(&text).expect(&text), communicators);
+        }
+        assert_eq!(serde_json::from_str::<Communicators>("[2,4]").expect("as before"), vec![Ranks(2), Ranks(4)].into());
     }
 
     #[test]

@@ -202,7 +202,7 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
 
 /// What is assumed of programs and of sizes that were not measured, and what could go wrong where that does not hold.
 pub(crate) fn assumptions(findings: &Findings) -> Vec<String> {
-    let Policy { max_regret, between, assumptions } = findings.tree.policy;
+    let Policy { max_regret, between, shares, assumptions } = findings.tree.policy;
     let mut said = vec![format!(
         "Neighbouring sizes share a rule where that costs no measured cell more than {} of its time.",
         percent(max_regret)
@@ -217,6 +217,15 @@ pub(crate) fn assumptions(findings: &Findings) -> Vec<String> {
         }
         .to_owned(),
     );
+    if !findings.layouts.is_empty() {
+        said.push(match shares.is_empty() {
+            true => "All layouts that were measured count alike, and none may get slower by a rule for all.".to_owned(),
+            false => format!(
+                "The layouts count as --weight says: {}. None that is not left out by a weight of 0 may get slower by a rule for all.",
+                shares.to_string().replace(',', ", ")
+            ),
+        });
+    }
     let operations = if assumptions.commutative_ops {
         "The rules assume that all reduction operations of your programs commute."
     } else {

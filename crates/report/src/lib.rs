@@ -15,6 +15,7 @@
 //! | [`changes`] | what changed from one run to a later one, as text, Markdown and a page |
 //! | [`guidelines`] | a check of performance guidelines: maps, sentences, tables |
 //! | [`irregular`] | calls that stall, what cures them, and every distribution |
+//! | [`layouts`] | what rules for several layouts mean to each |
 //! | [`model`] | a communication model: what stands out, lines, tables, a map of pairs |
 //! | [`profile`] | what a program calls, and what it could gain |
 //! | [`tried`] | what runs of a program without and with a tuning showed |
@@ -31,6 +32,7 @@ pub mod drift;
 mod facts;
 pub mod guidelines;
 pub mod irregular;
+pub mod layouts;
 pub mod markdown;
 pub mod model;
 pub mod notes;

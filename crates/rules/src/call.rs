@@ -1,6 +1,6 @@
 //! A collective call, as far as it decides which rule serves it and what that rule comes to.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::collective::Collective;
 use crate::metric;
@@ -9,7 +9,7 @@ use crate::release::Release;
 use crate::units::{Bytes, Ranks};
 
 /// How the ranks of a communicator lie on nodes, which only JSON files ask for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
     /// In a rule: any. In a call: neither of the others.

@@ -9,6 +9,7 @@
 //! | [`release`] | Open MPI versions and the release families whose behaviour is known |
 //! | [`behaviour`] | what a version does with rules files, to its patch level |
 //! | [`choice`] | what one rule line says |
+//! | `apart` | rules for communicators that lie on nodes in one way alone |
 //! | [`call`] | a collective call, as far as rules see it |
 //! | [`registry`] | the algorithms of each release |
 //! | [`effective`] | what a choice comes to in the end: fallbacks, clamped parameters, errors |
@@ -29,6 +30,7 @@
 //! | [`convert`] | from a file to another format, and what that loses |
 //! | [`deploy`] | the settings that switch a rules file on |
 
+mod apart;
 pub mod behaviour;
 pub mod call;
 pub mod choice;
@@ -58,6 +60,7 @@ pub mod table;
 mod tokens;
 pub mod units;
 
+pub use apart::Apart;
 pub use behaviour::Behaviour;
 pub use call::{Call, Distribution};
 pub use choice::Choice;

@@ -54,6 +54,11 @@ names!(Release {
 });
 
 impl Release {
+    /// Whether its rules files can tell communicators of one size apart by how they lie on nodes.
+    pub fn tells_distributions(self) -> bool {
+        self >= Self::V6_0
+    }
+
     /// The family that a version belongs to.
     pub fn of(version: Version) -> Result<Self, UnknownRelease> {
         match (version.major, version.minor) {

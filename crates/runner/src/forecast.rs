@@ -167,7 +167,7 @@ mod tests {
     fn plan(cluster: &mut Simulation, budget: Option<f64>) -> Plan {
         let grid = Grid {
             collectives: vec![Collective::Barrier, Collective::Bcast, Collective::Scatter],
-            ranks: vec![Ranks(2), Ranks(8)],
+            ranks: vec![Ranks(2), Ranks(8)].into(),
             ..options::read([""; 0]).expect("defaults")
         };
         let schedule = Schedule { budget: budget.map(Seconds), ..Schedule::default() };

@@ -9,13 +9,14 @@ use collrules_rules::{Release, hazard};
 use crate::alternatives::{alternatives, sentence};
 use crate::build::build;
 use crate::error::TunerError;
+use crate::layouts::{Judged, together, told};
 use crate::observations::Observations;
 use crate::remarks::{remarks, short_launches};
 use crate::repair::keep_what_was_given_back;
 use crate::table::Terms;
 use crate::tree::tree;
 use crate::verdict::{JudgedCell, judge};
-use crate::view::View;
+use crate::view::{Displaced, View, displaced};
 
 /// Concludes from timings what should replace the builtin, and where.
 ///
@@ -47,6 +48,8 @@ pub fn analyze_under(
         weights: observations.weights(),
         handable: &BTreeSet::new(),
         settled: &BTreeMap::new(),
+        layouts: &[],
+        placement: &Placement::default(),
     };
     analyze_in(observations, &View::default(), &terms, source)
 }
@@ -69,7 +72,14 @@ pub(crate) fn analyze_in(
         return Err(TunerError::NoSamples { left_out: observations.left_out() });
     }
     let short = short_launches(&cells, observations.expected_launches());
-    let mut cells = judge(cells, statistic, release, criteria, policy.assumptions);
+    let own = judge(cells, statistic, release, criteria, policy.assumptions);
+    let (mut cells, lacking, layouts) = if terms.layouts.is_empty() {
+        (own, 0, Vec::new())
+    } else {
+        let layouts = layouts_in(own, view, terms, source)?;
+        let (cells, lacking) = together(&layouts, criteria, policy);
+        (cells, lacking, layouts)
+    };
     keep_what_was_given_back(&mut cells, release, given_back);
     let built = build(&cells, terms);
     let mut hazards = hazard::check(&built.table);
@@ -78,10 +88,16 @@ pub(crate) fn analyze_in(
         return Err(TunerError::Hazards(hazards));
     }
     let mut tree = tree(&cells, &built, terms);
-    tree.alternatives = alternatives(&cells, &built, terms);
+    // What other assumptions would allow was not asked of each layout.
+    tree.alternatives = if terms.layouts.is_empty() { alternatives(&cells, &built, terms) } else { Vec::new() };
     let mut remarks = remarks(&cells, &built, statistic, observations.left_out(), release, criteria);
     remarks.splice(0..0, short);
     remarks.extend(tree.alternatives.iter().map(|other| sentence(other, tree.gain)));
+    let laid_out = told(&layouts, policy, |cell| built.served(release, cell));
+    if lacking > 0 {
+        let cells = if lacking == 1 { "1 cell is".to_owned() } else { format!("{lacking} cells are") };
+        remarks.push(format!("{cells} left out: a layout that has communicators of this size was not measured there."));
+    }
     let finding = |cell: JudgedCell| {
         let served = built.served(release, &cell);
         CellFinding {
@@ -109,8 +125,37 @@ pub(crate) fn analyze_in(
         placement: Placement::default(),
         pins: BTreeMap::new(),
         doubted: BTreeSet::new(),
+        layouts: laid_out,
+        apart: Vec::new(),
         remarks,
     })
+}
+
+/// The layout at hand and the others that share its rules, each judged by itself.
+fn layouts_in<'a>(
+    own: Vec<JudgedCell>,
+    view: &View,
+    terms: &Terms<'a>,
+    source: &'a str,
+) -> Result<Vec<Judged<'a>>, TunerError> {
+    let mut layouts = vec![Judged::new(terms.placement, source, own)];
+    for laid in terms.layouts {
+        let cells = laid.observations.cells_in(&elsewhere(view, laid.placement, terms.release))?;
+        let cells = judge(cells, terms.statistic, terms.release, terms.criteria, terms.policy.assumptions);
+        layouts.push(Judged::new(laid.placement, laid.run, cells));
+    }
+    Ok(layouts)
+}
+
+/// What a view of one layout comes to in another: a setting that frees a collective from a component does so everywhere.
+fn elsewhere(view: &View, placement: &Placement, release: Release) -> View {
+    if view.displaced.is_empty() && view.left.is_empty() {
+        return view.clone();
+    }
+    let freed: BTreeSet<_> = view.displaced.keys().map(|(collective, _)| *collective).collect();
+    let (displaced, left): (Displaced, Displaced) =
+        displaced(placement, release).into_iter().partition(|((collective, _), _)| freed.contains(collective));
+    View { displaced, left: left.into_keys().collect(), rivals: view.rivals }
 }
 
 pub(crate) fn check(criteria: Criteria) -> Result<(), TunerError> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use collrules_record::policy::Assumptions;
-use collrules_record::{Candidate, Ranks};
+use collrules_record::{Arrangement, Candidate, Ranks};
 use collrules_rules::hazard::{self, Hazard};
 use collrules_rules::registry::{self, MixedTypes, NonCommutative, UnknownAlgorithm};
 use collrules_rules::steps::Steps;
@@ -28,6 +28,8 @@ pub(crate) enum Bar {
     Ranks(Ranks),
     /// A rule for it would break programs.
     Hazard(Hazard),
+    /// It is slower than the builtin in one of the layouts that share the rules.
+    Slower(Arrangement),
 }
 
 /// What keeps a candidate from being chosen for a collective on so many ranks, if anything does.
@@ -89,6 +91,7 @@ impl fmt::Display for Bar {
                 f.write_str("it gives wrong data or hangs where ranks describe the same data by different datatypes")
             }
             Self::Ranks(ranks) => write!(f, "it is an error on {ranks} ranks"),
+            Self::Slower(on) => write!(f, "it is slower on {on}"),
             // A whole sentence, here at the end of another.
             Self::Hazard(hazard) => f.write_str(hazard.to_string().trim_end_matches('.')),
         }

@@ -121,7 +121,8 @@ impl Rival {
             least_launch: launches.values().map(|gains| mean(gains)).min_by(f64::total_cmp)?,
             p_value: scores.map(|scores| stratified(&scores)),
             slower,
-            barred: first.bar.is_some(),
+            // Bars of layouts are of single cells.
+            barred: points.iter().any(|point| point.bar.is_some()),
         })
     }
 

@@ -24,25 +24,27 @@ use collrules_rules::{Choice, Collective, Release};
 use crate::analysis::analyze_in;
 use crate::error::TunerError;
 use crate::handed;
-use crate::observations::Observations;
+use crate::layouts::Laid;
 use crate::settled;
 use crate::table::Terms;
-use crate::view::{Displaced, View};
+use crate::view::{Displaced, View, displaced};
 
 /// The same as [`analyze`](crate::analyze()), for observations of communicators of which some are served by other
 /// components than `coll/tuned`, and with ranges given back to the builtin, since other launches have shown that rules lose
 /// there. The gains are over what users have today; beside the findings stand the collectives whose rules need those
-/// components out of the way.
+/// components out of the way. `layouts` share the rules.
 pub fn analyze_among(
-    observations: &Observations,
-    placement: &Placement,
+    own: Laid<'_>,
+    layouts: &[Laid<'_>],
     release: Release,
     criteria: Criteria,
     policy: Policy,
     given_back: &[GivenBack],
-    source: &str,
 ) -> Result<(Findings, BTreeSet<Collective>), TunerError> {
-    let handable: BTreeSet<(Collective, Ranks)> = placement.handable(release).collect();
+    let Laid { observations, placement, run: source } = own;
+    let placements = std::iter::once(placement).chain(layouts.iter().map(|laid| laid.placement));
+    let handable: BTreeSet<(Collective, Ranks)> =
+        placements.flat_map(|placement| placement.handable(release)).collect();
     let none = BTreeMap::new();
     let terms = Terms {
         statistic: observations.statistic(),
@@ -53,13 +55,13 @@ pub fn analyze_among(
         weights: observations.weights(),
         handable: &handable,
         settled: &none,
+        layouts,
+        placement,
     };
     let settled = settled::settle(observations, &terms, source)?;
     let terms = Terms { settled: &settled, ..terms };
     let analyze = |view: &View| analyze_in(observations, view, &terms, source);
-    let others =
-        placement.serving.iter().filter(|serving| !serving.without.is_empty() && !serving.can_hand_over(release));
-    let displaced: Displaced = others.map(|serving| ((serving.collective, serving.ranks), serving.by)).collect();
+    let displaced = displaced(placement, release);
     let mut today = analyze(&View::default())?;
     today.placement = placement.clone();
     today.remarks.extend(handed::remarks(&today, &handable));
@@ -100,6 +102,7 @@ pub fn analyze_among(
         table: combined.table,
         handover: combined.handover,
         tree: combined.tree,
+        layouts: combined.layouts,
         remarks: combined.remarks,
         ..today
     };

@@ -47,6 +47,7 @@ pub fn check(observations: &Observations, terms: &Terms<'_>) -> Result<Checked, 
     let Terms { release, criteria, assumptions, .. } = *terms;
     let statistic = observations.statistic();
     let judged = judge(observations.cells()?, statistic, release, criteria, assumptions);
+    let placement = &Placement::default();
     let (given_back, handable, settled) = (Vec::new(), BTreeSet::new(), BTreeMap::new());
     let rules = table::Terms {
         statistic,
@@ -57,6 +58,8 @@ pub fn check(observations: &Observations, terms: &Terms<'_>) -> Result<Checked, 
         weights: Weights(&BTreeMap::new()),
         handable: &handable,
         settled: &settled,
+        layouts: &[],
+        placement,
     };
     let remedies = Remedies { built: build(&judged, &rules), cells: &judged, policy: rules.policy, release };
     against(observations, Rivals::Mockups, Some(&remedies), terms)
@@ -253,7 +256,7 @@ fn permitting(bar: &Bar) -> Option<Assumption> {
             let with = Assumptions { consistent_arguments: true, ..Assumptions::default() };
             with.accept(hazard).then_some(Assumption::ConsistentArguments)
         }
-        Bar::Failed | Bar::Alone | Bar::Unknown(_) | Bar::Ranks(_) => None,
+        Bar::Failed | Bar::Alone | Bar::Unknown(_) | Bar::Ranks(_) | Bar::Slower(_) => None,
     }
 }
 

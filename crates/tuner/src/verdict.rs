@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use collrules_record::estimate::Estimate;
 use collrules_record::findings::{Criteria, PointFinding, Stalling, Statistic, Verdict};
 use collrules_record::policy::Assumptions;
-use collrules_record::{Candidate, Cell};
+use collrules_record::{Arrangement, Candidate, Cell};
 use collrules_rules::{Choice, Release};
 
 use crate::bars::{Bar, bar};
@@ -42,6 +42,8 @@ pub(crate) enum Shortfall {
     NotInEveryLaunch,
     /// Rare slow calls make it slower on average.
     Stalls(Stalling),
+    /// Nothing shows that it does no harm where the ranks are like that.
+    Risk(Arrangement),
     /// It must not be chosen.
     Barred(Bar),
 }
@@ -56,6 +58,8 @@ pub(crate) struct JudgedPoint {
     pub(crate) cautious: Option<f64>,
     /// What forbids to choose it, however fast it is.
     pub(crate) bar: Option<Bar>,
+    /// Whether it may be slower than the builtin in one of several layouts, as far as anybody knows.
+    pub(crate) risk: bool,
 }
 
 /// A cell with its verdict.
@@ -100,7 +104,7 @@ pub(crate) fn judge(
                 let shortfall = shortfall(&evidence, q_value, belief, bar.as_ref(), statistic, criteria);
                 let (finding, basis) = evidence.into_finding(q_value, belief);
                 let cautious = belief.map(|belief| belief.cautious);
-                JudgedPoint { finding, shortfall, basis, cautious, bar: bar.clone() }
+                JudgedPoint { finding, shortfall, basis, cautious, bar: bar.clone(), risk: false }
             };
             let (evidence, beliefs) = evidence.next().unwrap_or_default();
             let points = evidence.into_iter().zip(beliefs).map(&mut judge_point).collect();
@@ -178,6 +182,21 @@ fn shortfall(
 /// Whether the clock can tell how much less time a candidate takes than the builtin.
 pub(crate) fn resolved(time: &Estimate, gain: &Estimate, criteria: Criteria) -> bool {
     time.point * (gain.point - 1.0) > RESOLVED_STEPS * criteria.clock_step.0
+}
+
+/// Whether a candidate that was not shown to be better costs at most this share.
+///
+/// What it might lose against the builtin has to be within the bound: the lower end of its interval. Without an interval
+/// nothing bounds the loss, so that no launch may speak against it at all, and its neighbours may not either.
+pub(crate) fn is_harmless(point: &JudgedPoint, max_regret: f64) -> bool {
+    let Some(gain) = point.finding.gain.filter(|_| point.basis.every_launch && !point.risk) else { return false };
+    match gain.low {
+        Some(low) => low >= 1.0 / (1.0 + max_regret),
+        None => {
+            point.cautious.is_some_and(|gain| gain >= 1.0)
+                && point.basis.least_launch_gain().is_some_and(|least| least >= 1.0)
+        }
+    }
 }
 
 /// Gives each cell of one collective and one communicator size its verdict.
@@ -300,6 +319,7 @@ impl JudgedCell {
             Some(Shortfall::NotSignificant) => "not significant".to_owned(),
             Some(Shortfall::NotInEveryLaunch) => "not faster in every launch".to_owned(),
             Some(Shortfall::Stalls(stalls)) => format!("the faster candidate stalls: {}", told(stalls)),
+            Some(Shortfall::Risk(on)) => format!("nothing shows that the faster candidate does no harm on {on}"),
             Some(Shortfall::Barred(bar)) => format!("the faster candidate must not be chosen: {bar}"),
         }
     }
@@ -323,7 +343,8 @@ impl Shortfall {
             Self::NotSignificant => 7,
             Self::NotInEveryLaunch => 8,
             Self::Stalls(_) => 9,
-            Self::Barred(_) => 10,
+            Self::Risk(_) => 10,
+            Self::Barred(_) => 11,
         }
     }
 }

@@ -2,11 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::{Candidate, Cell, Component, Ranks};
-use collrules_rules::Collective;
+use collrules_record::{Candidate, Cell, Component, Placement, Ranks};
+use collrules_rules::{Collective, Release};
 
 /// The communicators on which another component serves a collective, with the component.
 pub(crate) type Displaced = BTreeMap<(Collective, Ranks), Component>;
+
+/// Those that a placement has, where the component can hand over nothing call by call.
+pub(crate) fn displaced(placement: &Placement, release: Release) -> Displaced {
+    let others =
+        placement.serving.iter().filter(|serving| !serving.without.is_empty() && !serving.can_hand_over(release));
+    others.map(|serving| ((serving.collective, serving.ranks), serving.by)).collect()
+}
 
 /// What other components are taken to do while the timings are looked at.
 #[derive(Clone, Debug, Default)]

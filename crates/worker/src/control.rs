@@ -54,28 +54,31 @@ impl Control {
             Some(value) => serde_json::to_vec(value).expect("commands are plain data"),
             None => self.receive(rank & (rank - 1), COMMAND),
         };
-        // A rank serves the ranks that differ from it in one bit below its own lowest.
-        let lowest = if rank == 0 { (size as u32).next_power_of_two() as Rank } else { rank & -rank };
-        let mut bit = lowest >> 1;
-        while bit > 0 {
-            if rank + bit < size {
-                self.world.process_at_rank(rank + bit).send_with_tag(&text[..], COMMAND);
-            }
-            bit >>= 1;
+        for child in children(rank, size).rev() {
+            self.world.process_at_rank(child).send_with_tag(&text[..], COMMAND);
         }
         value.unwrap_or_else(|| serde_json::from_slice(&text).expect("rank 0 sent the same type"))
     }
 
-    /// Collects one value of each of the first `ranks` ranks on rank 0, in rank order; the others get nothing.
+    /// Collects one value of each of the first `ranks` ranks on rank 0, in rank order; the others get nothing. It goes along
+    /// the tree of [`Self::broadcast`], so that rank 0 hears from a few ranks, however many there are.
     pub(crate) fn gather<T: Serialize + DeserializeOwned>(&self, ranks: u32, value: T) -> Vec<T> {
-        if !self.is_root() {
-            let text = serde_json::to_vec(&value).expect("answers are plain data");
-            self.world.process_at_rank(0).send_with_tag(&text[..], ANSWER);
-            return Vec::new();
+        let rank = self.world.rank();
+        let own = if self.is_root() { Vec::new() } else { serde_json::to_vec(&value).expect("answers are plain data") };
+        // JSON has no line breaks as it is written here, so that they stand between the values.
+        let texts = children(rank, ranks as Rank).map(|child| self.receive(child, ANSWER));
+        if self.is_root() {
+            let read = |line: &[u8]| serde_json::from_slice(line).expect("all ranks send the same type");
+            let others = texts.flat_map(|text| text.split(|byte| *byte == b'\n').map(read).collect::<Vec<T>>());
+            return std::iter::once(value).chain(others).collect();
         }
-        let others = (1..ranks as Rank)
-            .map(|rank| serde_json::from_slice(&self.receive(rank, ANSWER)).expect("all ranks send the same type"));
-        std::iter::once(value).chain(others.collect::<Vec<T>>()).collect()
+        let text = texts.fold(own, |mut text, other| {
+            text.push(b'\n');
+            text.extend(other);
+            text
+        });
+        self.world.process_at_rank(rank & (rank - 1)).send_with_tag(&text[..], ANSWER);
+        Vec::new()
     }
 
     fn receive(&self, from: Rank, tag: mpi::Tag) -> Vec<u8> {
@@ -88,5 +91,30 @@ impl Control {
             thread::sleep(sleep);
             sleep = (sleep * 2).min(LONGEST_SLEEP);
         }
+    }
+}
+
+/// Whom a rank of so many hands on to in a binomial tree, whose root is rank 0: those that differ from it in one bit below its own
+/// lowest. What hangs below one of them are the ranks up to the next.
+fn children(rank: Rank, size: Rank) -> impl DoubleEndedIterator<Item = Rank> {
+    let bits = if rank == 0 { Rank::BITS - 1 } else { rank.trailing_zeros() };
+    (0..bits).map(move |bit| rank + (1 << bit)).take_while(move |child| *child < size).collect::<Vec<_>>().into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The ranks below one, itself first, each child with all that hangs below it.
+    fn below(rank: Rank, size: Rank) -> Vec<Rank> {
+        std::iter::once(rank).chain(children(rank, size).flat_map(|child| below(child, size))).collect()
+    }
+
+    #[test]
+    fn the_tree_has_every_rank_in_order_and_few_at_its_root() {
+        for size in 1..=70 {
+            assert_eq!(below(0, size), (0..size).collect::<Vec<_>>());
+        }
+        assert_eq!(children(0, 1_280_000).count(), 21);
     }
 }

@@ -10,11 +10,12 @@ use collrules_record::validation::GivenBack;
 use collrules_record::{Manifest, Policy};
 use collrules_rules::Release;
 use collrules_runner::grid::known_release;
-use collrules_tuner::{Observations, TunerError};
+use collrules_tuner::{Laid, Observations, TunerError};
 
 use crate::error::WorkflowError;
+use crate::layouts::Other;
 use crate::session::Session;
-use crate::{clock, remarks, resume, served};
+use crate::{clock, layouts, remarks, resume, served};
 
 /// The release that foreign timings are taken to come from where nobody says otherwise.
 pub const TABLE_RELEASE: Release = Release::V5_0;
@@ -148,10 +149,7 @@ impl Source {
     /// Decides. What a validation of a run gave back to the builtin stays there.
     pub fn decide(&self, criteria: Criteria, policy: Policy) -> Result<Findings, WorkflowError> {
         match &self.origin {
-            Origin::Run { run, manifest } => {
-                let given_back = run.validation()?.map(|validation| validation.given_back).unwrap_or_default();
-                decide(run, manifest, &self.observations, criteria, policy, &given_back)
-            }
+            Origin::Run { run, manifest } => decide(run, manifest, &self.observations, criteria, policy, &[]),
             Origin::Others { found, .. } => {
                 let criteria = Criteria { clock_step: self.clock_step, ..criteria };
                 let mut findings =
@@ -174,11 +172,10 @@ pub(crate) fn of_run(
     policy: Policy,
     session: &mut Session<'_>,
 ) -> Result<Findings, WorkflowError> {
-    let given_back = run.validation()?.map(|validation| validation.given_back).unwrap_or_default();
-    giving_back(run, manifest, criteria, policy, &given_back, session)
+    giving_back(run, manifest, criteria, policy, &[], session)
 }
 
-/// The same with this left to the builtin.
+/// The same with this left to the builtin as well.
 pub(crate) fn giving_back(
     run: &RunDir,
     manifest: &Manifest,
@@ -200,20 +197,36 @@ fn decide(
     given_back: &[GivenBack],
 ) -> Result<Findings, WorkflowError> {
     let name = run.path().display().to_string();
+    let others = Other::of(run)?;
+    let mut given_back = given_back.to_vec();
+    for run in std::iter::once(run).chain(others.iter().map(|other| &other.run)) {
+        let before = run.validation()?.map(|validation| validation.given_back).unwrap_or_default();
+        given_back.extend(before.into_iter().filter(|range| !given_back.contains(range)).collect::<Vec<_>>());
+    }
+    let given_back = &given_back[..];
     let weights = crate::profile::weights(manifest).iter().map(|weight| (weight.cell, weight.time));
     let observations = &observations.clone().weighing(weights);
     let criteria = Criteria { clock_step: manifest.survey.clock_step, ..criteria };
     let release = known_release(&manifest.survey)?;
-    let (mut findings, freed) = collrules_tuner::analyze_among(
-        observations,
-        &manifest.plan.placement,
-        release,
-        criteria,
-        policy,
-        given_back,
-        &name,
-    )
-    .map_err(|cause| untimed(run, WorkflowError::analysis(&name)(cause)))?;
+    let own = Laid { observations, placement: &manifest.plan.placement, run: &name };
+    let laid: Vec<Laid<'_>> = others.iter().map(Other::laid).collect();
+    // What a file can tell apart need not share a rule.
+    let analyze = |own: Laid<'_>, others: &[Laid<'_>]| {
+        let analyzed = collrules_tuner::analyze_among(own, others, release, criteria, policy, given_back);
+        analyzed.map_err(|cause| untimed(run, WorkflowError::analysis(own.run)(cause)))
+    };
+    let (mut findings, freed) = if release.tells_distributions() {
+        let (mut findings, freed) = analyze(own, &[])?;
+        let alone: Result<Vec<_>, _> = laid.iter().map(|laid| analyze(*laid, &[])).collect();
+        let alone: Vec<Findings> = alone?.into_iter().map(|(findings, _)| findings).collect();
+        layouts::keep_apart(&mut findings, &alone);
+        (findings, freed)
+    } else {
+        analyze(own, &laid)?
+    };
+    if laid.is_empty() && !policy.shares.is_empty() {
+        findings.remarks.push("--weight has no effect: all was measured in one layout.".to_owned());
+    }
     findings.pins = served::needed(&findings, &freed);
     findings.simulated = manifest.backend == "simulation";
     let beyond = collrules_tuner::beyond_rules(observations, criteria).map_err(WorkflowError::analysis(&name))?;
@@ -226,6 +239,7 @@ fn decide(
             manifest.plan.cells.len(),
         ));
     }
+    findings.remarks.extend(collrules_report::layouts::sentences(&findings));
     findings.remarks.extend(remarks::of_validation(given_back));
     findings.remarks.extend(remarks::of_rules(&findings));
     findings.remarks.extend(remarks::of_run(manifest));

@@ -8,7 +8,7 @@ use collrules_record::manifest::{self, Manifest};
 use collrules_record::options::{Request, Tuning};
 use collrules_record::plan::Skipped;
 use collrules_record::rundir::{self, RunDir, RunLog};
-use collrules_record::{Cell, Plan, Seconds, Survey};
+use collrules_record::{Cell, Layout, Plan, Seconds, Survey};
 use collrules_runner::campaign::{self, Policy, Tally};
 use collrules_runner::{Backend, RunnerError, separate};
 
@@ -98,7 +98,34 @@ impl Measured {
 pub fn measure(begin: &Begin, session: &mut Session<'_>) -> Result<Measured, WorkflowError> {
     let mut measured = prepare(begin, session)?;
     measured.grid(session)?;
+    let others = Instant::now();
+    for layout in measured.tuning.also_layout.clone() {
+        let Some(begin) = elsewhere(&measured, layout, session)? else { continue };
+        measure(&begin, session)?;
+    }
+    measured.laps.leave_out(others);
     Ok(measured)
+}
+
+/// Where the campaign of another layout begins, or goes on; nothing where it would be the same, or cannot be measured here.
+fn elsewhere(measured: &Measured, layout: Layout, session: &mut Session<'_>) -> Result<Option<Begin>, WorkflowError> {
+    let path = measured.run().file(&format!("{}{layout}", rundir::LAYOUT));
+    if path.join(rundir::MANIFEST).exists() {
+        let tuning = options_of(&path)?;
+        return Ok(Some(Begin::Resume { run: path, tuning }));
+    }
+    let hosts = &measured.started.survey.hosts;
+    let (own, most) = (measured.tuning.system.layout, layout.most(hosts));
+    let nodes = &measured.manifest.plan.placement.nodes;
+    if nodes.iter().all(|(ranks, nodes)| *ranks > most || layout.nodes(hosts, *ranks) == *nodes) {
+        session.say(&format!("--also-layout {layout} is left out: no communicator lies there otherwise than in {own}"));
+        return Ok(None);
+    }
+    let mut tuning = Tuning { also_layout: Vec::new(), ..measured.tuning.clone() };
+    tuning.system.layout = layout;
+    tuning.grid.ranks.sizes.retain(|ranks| *ranks <= most);
+    session.say(&format!("--also-layout {layout}: measuring in {}", path.display()));
+    Ok(Some(Begin::New { tuning, out: path }))
 }
 
 /// Begins a run or resumes one; nothing is measured yet.
@@ -136,6 +163,8 @@ fn new(tuning: &Tuning, out: &Path, session: &mut Session<'_>) -> Result<Opened,
     started.remarks.iter().for_each(|remark| session.say(remark));
     let (budget, remark) = allotted::within(tuning.budget, started.allocation.as_ref())?;
     remark.iter().for_each(|remark| session.say(remark));
+    let layouts = 1.0 + tuning.also_layout.len() as f64;
+    let budget = budget.map(|budget| Seconds(budget.0 / layouts));
     let mut tuning = Tuning { budget, ..tuning.clone() };
     if let Some(said) = plan::lay_out(&mut tuning, &mut started) {
         session.say(&said);

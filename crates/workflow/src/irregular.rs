@@ -38,7 +38,7 @@ pub fn measured(
     let mut tuning: Tuning =
         options::read(["--keep-slow", "--refine=0", "--no-validate"]).map_err(WorkflowError::Usage)?;
     tuning.grid.collectives.clone_from(&options.collectives);
-    tuning.grid.ranks = if options.ranks.is_empty() { vec![slots] } else { options.ranks.clone() };
+    tuning.grid.ranks = if options.ranks.is_empty() { vec![slots] } else { options.ranks.clone() }.into();
     tuning.grid.sizes.clone_from(&options.sizes);
     for (collective, names) in WAYS.iter().filter(|(collective, _)| options.collectives.contains(collective)) {
         tuning.grid.only.extend(names.iter().map(|name| (*collective, CandidateName::read(name))));

@@ -30,6 +30,11 @@ impl Laps {
         Self { began: Instant::now(), done: Vec::new() }
     }
 
+    /// Leaves out what something else took since then, which has laps of its own.
+    pub(crate) fn leave_out(&mut self, since: Instant) {
+        self.began += since.elapsed();
+    }
+
     /// Seconds since the beginning.
     pub(crate) fn elapsed(&self) -> f64 {
         self.began.elapsed().as_secs_f64()

@@ -50,12 +50,12 @@ mod tests {
             "target/debug/collrules tune --ops=bcast --np 2,4 --min-gain 5 --hang-timeout 9s --out there --oversubscribe",
         ))
         .expect("reads");
-        assert_eq!((said.grid.collectives, said.grid.ranks), (vec![Collective::Bcast], vec![Ranks(2), Ranks(4)]));
+        assert_eq!((said.grid.collectives, said.grid.ranks.sizes), (vec![Collective::Bcast], vec![Ranks(2), Ranks(4)]));
         assert_eq!((said.criteria.min_gain, said.grid.sizes.len(), said.launches), (0.05, 21, 3));
         let Jobs::Mpi(launching) = said.system.jobs else { panic!("nothing is simulated") };
         assert_eq!((launching.hang_timeout, said.system.oversubscribe), (Seconds(9.0), true));
         let simulated = tuning(&words("collrules measure --simulate=noise --simulated-slots 4")).expect("reads");
-        let expected = Simulated { scenario: Scenario::Noise, slots: Ranks(4), release: Release::V5_0 };
+        let expected = Simulated { scenario: Scenario::Noise, slots: Ranks(4), each: Ranks(1), release: Release::V5_0 };
         assert_eq!(simulated.system.jobs, Jobs::Simulation(expected));
     }
 

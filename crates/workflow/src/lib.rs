@@ -38,6 +38,7 @@ pub mod guidelines;
 pub mod install;
 pub mod irregular;
 mod laps;
+mod layouts;
 mod legacy;
 pub mod merge;
 pub mod model;

@@ -8,7 +8,7 @@ use collrules_record::comparison::differences;
 use collrules_record::manifest::{self, Part};
 use collrules_record::options::Merging;
 use collrules_record::plan::CellPlan;
-use collrules_record::rundir::{CLOCK, RunDir, SAMPLES, check_head};
+use collrules_record::rundir::{self, CLOCK, RunDir, SAMPLES, check_head};
 use collrules_record::{Candidate, Cell, Manifest, Placement, Plan};
 
 use crate::error::WorkflowError;
@@ -23,10 +23,12 @@ pub struct Merged {
     pub cells: usize,
     /// Its rows of samples.
     pub samples: usize,
+    /// The runs within it of other layouts, which share its rules.
+    pub layouts: Vec<RunDir>,
 }
 
-/// What the parts of a run may differ in: an array of jobs has other nodes in each.
-const MAY_DIFFER: [&str; 3] = ["slots", "hosts", "collrules"];
+/// What the parts of a run may differ in: an array of jobs has other nodes in each, and several layouts share one tuning.
+const MAY_DIFFER: [&str; 4] = ["slots", "hosts", "collrules", "layout"];
 
 /// Lines of a samples file before its rows.
 const HEAD: usize = 2;
@@ -38,7 +40,7 @@ pub fn merge(options: &Merging, session: &mut Session<'_>) -> Result<Merged, Wor
         let run = RunDir::open(path)?;
         let manifest = run.manifest()?;
         resume::refuse_comparison(&run, &manifest)?;
-        if let Some(known) = parts.iter().find(|(other, _): &&(RunDir, Manifest)| same(other.path(), path)) {
+        if let Some(known) = parts.iter().find(|(other, _): &&Measured| same(other.path(), path)) {
             return Err(WorkflowError::Usage(format!("{} is named twice", known.0.path().display())));
         }
         parts.push((run, manifest));
@@ -46,11 +48,53 @@ pub fn merge(options: &Merging, session: &mut Session<'_>) -> Result<Merged, Wor
     for pair in parts.windows(2) {
         refuse_other_system(&pair[0], &pair[1])?;
     }
+    let mut layouts = by_layout(parts).into_iter();
+    let Some(own) = layouts.next() else { return Err(WorkflowError::Usage("no run is named".to_owned())) };
+    let others: Vec<(String, Vec<Measured>)> = layouts.map(|parts| (name(&parts), parts)).collect();
+    let mut merged = joined(&own, &options.out, session)?;
+    for (name, parts) in &others {
+        let other = joined(parts, &rundir::unused(&options.out, name), session)?;
+        merged.cells += other.cells;
+        merged.samples += other.samples;
+        merged.layouts.push(other.run);
+    }
+    Ok(merged)
+}
+
+/// A run with its manifest.
+type Measured = (RunDir, Manifest);
+
+/// Runs in which communicators of every size lie alike, that of the first run being first.
+fn by_layout(parts: Vec<Measured>) -> Vec<Vec<Measured>> {
+    let mut layouts: Vec<Vec<Measured>> = Vec::new();
+    for part in parts {
+        let nodes = |(_, manifest): &Measured| manifest.plan.placement.nodes.clone();
+        let here = nodes(&part);
+        let alike = |other: &Measured| {
+            let same = nodes(other).iter().all(|(ranks, nodes)| here.get(ranks).is_none_or(|it| it == nodes));
+            same && other.1.plan.placement.layout == part.1.plan.placement.layout
+        };
+        match layouts.iter_mut().find(|layout| layout.iter().all(alike)) {
+            Some(layout) => layout.push(part),
+            None => layouts.push(vec![part]),
+        }
+    }
+    layouts
+}
+
+/// What the directory of a layout is called.
+fn name(parts: &[Measured]) -> String {
+    let layout = parts.first().map(|(_, manifest)| manifest.plan.placement.layout).unwrap_or_default();
+    format!("{}{layout}", rundir::LAYOUT)
+}
+
+/// Makes one run of several with the same layout.
+fn joined(parts: &[Measured], out: &Path, session: &mut Session<'_>) -> Result<Merged, WorkflowError> {
     // What is true of the whole is said of the largest job.
     let largest = parts.iter().max_by_key(|(_, manifest)| manifest.plan.ranks).map(|(_, manifest)| manifest.clone());
     let Some(largest) = largest else { return Err(WorkflowError::Usage("no run is named".to_owned())) };
-    let repeats = shares_cells(&parts);
-    let plan = plan(&parts, &largest.plan, repeats)?;
+    let repeats = shares_cells(parts);
+    let plan = plan(parts, &largest.plan, repeats)?;
     let merged = parts.iter().map(|(run, manifest)| Part {
         run: run.absolute().to_owned(),
         started: manifest.started.clone(),
@@ -67,7 +111,7 @@ pub fn merge(options: &Merging, session: &mut Session<'_>) -> Result<Merged, Wor
     };
     let (mut clock, mut rows, mut first) = (String::new(), String::new(), 0);
     let mut samples = 0;
-    for (run, part) in &parts {
+    for (run, part) in parts {
         let read = run.samples()?;
         check_head(&run.file(SAMPLES), &read.text)?;
         if read.torn {
@@ -87,13 +131,13 @@ pub fn merge(options: &Merging, session: &mut Session<'_>) -> Result<Merged, Wor
             first += launches(&read.text, part);
         }
     }
-    let run = RunDir::create(&options.out, &manifest)?;
+    let run = RunDir::create(out, &manifest)?;
     let head = run.samples()?.text;
     run.write(SAMPLES, &(head + &rows))?;
     if !clock.is_empty() {
         run.write(CLOCK, &clock)?;
     }
-    Ok(Merged { cells: manifest.plan.cells.len(), samples, run })
+    Ok(Merged { cells: manifest.plan.cells.len(), samples, run, layouts: Vec::new() })
 }
 
 fn same(one: &Path, other: &Path) -> bool {
@@ -118,10 +162,7 @@ fn launches(samples: &str, manifest: &Manifest) -> u32 {
 }
 
 /// Names what hinders comparing the times of two runs.
-fn refuse_other_system(
-    (one, before): &(RunDir, Manifest),
-    (other, after): &(RunDir, Manifest),
-) -> Result<(), WorkflowError> {
+fn refuse_other_system((one, before): &Measured, (other, after): &Measured) -> Result<(), WorkflowError> {
     let mut found: Vec<String> = differences(before, after)
         .into_iter()
         .filter(|it| !MAY_DIFFER.contains(&it.what.as_str()))
@@ -129,13 +170,6 @@ fn refuse_other_system(
         .collect();
     if before.survey.algorithms != after.survey.algorithms {
         found.push("the libraries list other algorithms".to_owned());
-    }
-    for (ranks, nodes) in &before.plan.placement.nodes {
-        if let Some(there) = after.plan.placement.nodes.get(ranks).filter(|there| *there != nodes) {
-            found.push(format!(
-                "{ranks} ranks: on {nodes} and on {there}, which one rule cannot tell apart; leave one of them out (--np)"
-            ));
-        }
     }
     if found.is_empty() {
         return Ok(());
@@ -149,7 +183,7 @@ fn refuse_other_system(
 }
 
 /// Whether a cell was measured in several runs, so that their launches have to be told apart.
-fn shares_cells(parts: &[(RunDir, Manifest)]) -> bool {
+fn shares_cells(parts: &[Measured]) -> bool {
     let mut known = BTreeSet::new();
     let pairs = |manifest: &Manifest| -> BTreeSet<_> {
         manifest.plan.cells.iter().map(|planned| (planned.cell.collective, planned.cell.ranks)).collect()
@@ -163,7 +197,7 @@ fn shares_cells(parts: &[(RunDir, Manifest)]) -> bool {
 }
 
 /// The plan that would have measured all of it.
-fn plan(parts: &[(RunDir, Manifest)], largest: &Plan, repeats: bool) -> Result<Plan, WorkflowError> {
+fn plan(parts: &[Measured], largest: &Plan, repeats: bool) -> Result<Plan, WorkflowError> {
     let mut cells: BTreeMap<Cell, CellPlan> = BTreeMap::new();
     let mut plan = Plan { skipped: Vec::new(), patterns: Vec::new(), ..largest.clone() };
     let mut placement = Placement { layout: largest.placement.layout, ..Placement::default() };

@@ -49,7 +49,7 @@ fn tuning(options: &Modelling, session: &Session<'_>) -> Result<Tuning, Workflow
     let mut tuning: Tuning =
         options::read(["--keep-slow", "--refine=0", "--no-validate"]).map_err(WorkflowError::Usage)?;
     tuning.grid.collectives.clone_from(&options.collectives);
-    tuning.grid.ranks = vec![options.ranks.unwrap_or(slots)];
+    tuning.grid.ranks = vec![options.ranks.unwrap_or(slots)].into();
     tuning.grid.sizes.clone_from(&options.sizes);
     tuning.grid.probes = Some(options.partners);
     for (collective, name) in known().filter(|(collective, _)| options.collectives.contains(collective)) {

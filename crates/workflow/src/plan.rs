@@ -42,9 +42,14 @@ impl Shares {
         } else {
             0.0
         };
-        let refinement = if tuning.refinement.rounds == 0 { 0.0 } else { (budget - validation) * REFINEMENT };
+        let refinement = if !refines(tuning) { 0.0 } else { (budget - validation) * REFINEMENT };
         Self { refinement, validation }
     }
+}
+
+/// Whether sizes between those of the grid are measured. What other layouts do there would not be known.
+pub(crate) fn refines(tuning: &Tuning) -> bool {
+    tuning.refinement.rounds > 0 && tuning.also_layout.is_empty()
 }
 
 /// The share of a tuning's budget that its validation may take.

@@ -108,6 +108,9 @@ pub(crate) fn rules(run: &RunDir, findings: &Findings, name: &str) -> Result<(),
 /// The rules file of these findings.
 pub(crate) fn rules_text(findings: &Findings) -> Result<String, WorkflowError> {
     let accepted = |hazard: &_| findings.tree.policy.assumptions.accept(hazard);
+    if !findings.apart.is_empty() {
+        return Ok(emit::json_apart(&findings.table, &findings.apart, &notes(findings, TOOL), accepted)?);
+    }
     Ok(emit::classic(&findings.table, &notes(findings, TOOL), accepted)?)
 }
 
@@ -129,7 +132,7 @@ pub(crate) fn tuning(run: &RunDir, findings: &Findings, pins: Pins) -> Tuning {
     let path = |name: &str| run.absolute().join(name).to_string_lossy().into_owned();
     let han = !findings.handover.is_empty();
     // A file without rules switches nothing on that would be worth a setting.
-    let rules = !findings.table.is_empty() || !han && findings.pins.is_empty();
+    let rules = !findings.table.is_empty() || !findings.apart.is_empty() || !han && findings.pins.is_empty();
     Tuning { rules: rules.then(|| path(rundir::RULES)), han: han.then(|| path(rundir::HAN)), pins }
 }
 

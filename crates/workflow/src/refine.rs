@@ -12,7 +12,7 @@ use collrules_tuner::refine::{Gap, Refinement, refine};
 
 use crate::campaign::Measured;
 use crate::error::WorkflowError;
-use crate::plan::{Shares, refinement};
+use crate::plan::{Shares, refinement, refines};
 use crate::session::Session;
 use crate::{analyze, profile};
 
@@ -27,7 +27,7 @@ pub(crate) fn refined(measured: &mut Measured, session: &mut Session<'_>) -> Res
     let (rounds, _) = refinement(tuning, started.startup);
     let wanted = Refinement { width: tuning.refinement.width, ranks: tuning.refinement.ranks, ..Refinement::default() };
     campaign.further(started.backend.as_mut(), session, |run, round, session| {
-        if round > tuning.refinement.rounds {
+        if round > tuning.refinement.rounds || !refines(tuning) {
             return Ok(None);
         }
         if left().is_some_and(|left| left <= 0.0) {

@@ -52,7 +52,8 @@ pub fn start(system: &System, stop: &Arc<AtomicBool>) -> Result<Started, RunnerE
             Ok(Started { backend: Box::new(backend), survey, release, pins, startup, allocation, remarks })
         }
         Jobs::Simulation(simulated) => {
-            let mut simulation = Simulation::new(simulated.scenario, simulated.release, simulated.slots.0);
+            let mut simulation = Simulation::new(simulated.scenario, simulated.release, simulated.slots.0)
+                .on_nodes(simulated.each.0, system.layout);
             Ok(Started {
                 survey: simulation.survey()?,
                 backend: Box::new(simulation),

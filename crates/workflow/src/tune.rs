@@ -1,5 +1,7 @@
 //! All of it: measure, refine, decide, prove, publish, validate.
 
+use std::time::Instant;
+
 use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Cell, Validation};
@@ -49,6 +51,13 @@ fn conclude(measured: &mut Measured, session: &mut Session<'_>) -> Result<Publis
         published = validate::after_tuning(measured, published, session)?;
         measured.laps.end("comparing with the builtin", shares.validation);
     }
+    let others = Instant::now();
+    for other in measured.run().layouts()? {
+        if other.validation()?.is_none() {
+            published = validate::in_layout(measured, published, &other, session)?;
+        }
+    }
+    measured.laps.leave_out(others);
     measured.laps.excess(measured.tuning.budget).iter().for_each(|why| session.say(why));
     Ok(published)
 }

@@ -103,6 +103,9 @@ pub fn refinement(round: u32) -> String {
     format!("refinement-{round}.json")
 }
 
+/// What begins the name of a directory in a run that holds the run of another layout, which shares its rules.
+pub const LAYOUT: &str = "layout-";
+
 /// All files of a run directory that have one name.
 pub const FILES: [&str; 20] = [
     MANIFEST,
@@ -163,6 +166,21 @@ impl RunDir {
         let mut samples = File::create_new(run.file(SAMPLES)).map_err(|cause| failed(SAMPLES, cause))?;
         samples.write_all(samples::head().as_bytes()).map_err(|cause| failed(SAMPLES, cause))?;
         Ok(run)
+    }
+
+    /// The runs of other layouts that share the rules of this one, by name.
+    pub fn layouts(&self) -> Result<Vec<Self>, RunDirError> {
+        let failed = |cause: io::Error| RunDirError::Read { path: self.path.clone(), cause: cause_of(&cause) };
+        let mut found = Vec::new();
+        for entry in self.path.read_dir().map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let named = entry.file_name().to_str().is_some_and(|name| name.starts_with(LAYOUT));
+            if named && entry.path().join(MANIFEST).exists() {
+                found.push(Self::open(entry.path())?);
+            }
+        }
+        found.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(found)
     }
 
     /// Makes a directory that will hold derived files only. Refuses what [`Self::create`] refuses.

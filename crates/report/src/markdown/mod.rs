@@ -13,6 +13,7 @@ use bullets::bullets;
 use crate::Context;
 use crate::cells::{CellRow, cell_row};
 use crate::facts::{self, SIMULATED, candidate_name};
+use crate::layouts;
 use crate::plain;
 use crate::summary::{by_collective, sentences, stretches};
 use crate::tree;
@@ -53,6 +54,7 @@ fn write(out: &mut String, findings: &Findings, context: &Context<'_>) -> fmt::R
     writeln!(out, "\n## What is assumed\n")?;
     bullets(out, &facts::assumptions(findings))?;
     decisions(out, findings)?;
+    laid_out(out, findings)?;
     handover(out, findings)?;
     crossovers(out, findings)?;
     if !findings.tree.collectives.is_empty() {
@@ -103,6 +105,17 @@ fn crossovers(out: &mut String, findings: &Findings) -> fmt::Result {
     )?;
     let rows = findings.crossovers.iter().map(|crossover| facts::crossover_row(findings, crossover));
     rows.map(|row| row.map(|text| plain::cell(&text)).join(" | ")).try_for_each(|row| writeln!(out, "| {row} |"))
+}
+
+fn laid_out(out: &mut String, findings: &Findings) -> fmt::Result {
+    let rows = layouts::rows(findings);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let columns = layouts::COLUMNS;
+    writeln!(out, "\n## {}\n\n{}\n", layouts::TITLE, layouts::about(findings))?;
+    writeln!(out, "| {} |\n|{}", columns.join(" | "), "---|".repeat(columns.len()))?;
+    rows.iter().try_for_each(|row| writeln!(out, "| {} |", row.join(" | ")))
 }
 
 fn handover(out: &mut String, findings: &Findings) -> fmt::Result {

@@ -14,6 +14,7 @@ use collrules_record::findings::Findings;
 
 use crate::Context;
 use crate::facts;
+use crate::layouts;
 use crate::plain;
 use crate::plot;
 use crate::summary::by_collective;
@@ -61,6 +62,9 @@ struct Page<'a> {
     validation: Option<ValidationView>,
     assumptions: Vec<String>,
     collectives: Vec<CollectiveView>,
+    layouts: Vec<[String; 9]>,
+    layout_columns: [&'static str; 9],
+    layout_words: [&'static str; 2],
     handover: Vec<[String; 4]>,
     elsewhere: &'static str,
     disqualified: Vec<[String; 3]>,
@@ -114,6 +118,9 @@ pub fn page(findings: &Findings, context: &Context<'_>) -> String {
             .enumerate()
             .map(|(n, cells)| CollectiveView::new(findings, cells, few || n == 0))
             .collect(),
+        layouts: layouts::rows(findings),
+        layout_columns: layouts::COLUMNS,
+        layout_words: [layouts::TITLE, layouts::about(findings)],
         handover: facts::handover(findings),
         elsewhere: facts::HANDOVER,
         disqualified: facts::disqualified(findings),

@@ -1,8 +1,11 @@
 //! The text of a JSON file. Open MPI ignores members that it does not know, so that comments can be said.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::notes::{Notes, harmless};
+use crate::apart::Apart;
+use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::hazard::RankRange;
@@ -14,7 +17,7 @@ use crate::table::{RuleTable, SizeSteps};
 const COMMENT: &str = "\"comment\": ";
 
 /// The text: integers only, ranges without gaps, no largest size where there is none, and one rule per line.
-pub(super) fn text(table: &RuleTable, notes: &Notes) -> String {
+pub(super) fn text(table: &RuleTable, apart: &[Apart], notes: &Notes) -> String {
     let mut text = String::from("{\n  \"rule_file_version\": 3,\n  \"module\": \"tuned\",\n");
     // The minus is the first thing that a reader of classic files sees behind the version: it rejects any negative number.
     let fixed = [
@@ -25,10 +28,19 @@ pub(super) fn text(table: &RuleTable, notes: &Notes) -> String {
     let header = fixed.into_iter().chain(notes.header.iter().map(String::as_str));
     let _ = writeln!(text, "  {COMMENT}{},", list(header, "    "));
     text.push_str("  \"collectives\": {");
-    separated(&mut text, "\n", table.collectives(), |text, (collective, blocks)| {
+    let nothing = Notes::default();
+    let named: BTreeSet<Collective> =
+        table.collectives().map(|(own, _)| own).chain(apart.iter().map(|block| block.collective)).collect();
+    separated(&mut text, "\n", named.into_iter(), |text, collective| {
         let _ = write!(text, "    \"{collective}\": [");
-        separated(text, "\n", blocks.iter(), |text, (first, end, sizes)| {
-            block(text, collective, RankRange { first, end }, sizes, notes);
+        let first = apart.iter().filter(|block| block.collective == collective).map(|block| {
+            let ranks = RankRange { first: block.ranks.0.into(), end: Some(u64::from(block.ranks.0) + 1) };
+            (block.distribution, ranks, &block.sizes, &nothing)
+        });
+        let any = table.get(collective).into_iter().flat_map(|blocks| blocks.iter());
+        let any = any.map(|(first, end, sizes)| (Distribution::Any, RankRange { first, end }, sizes, notes));
+        separated(text, "\n", first.chain(any), |text, (distribution, ranks, sizes, notes)| {
+            block(text, collective, (distribution, ranks), sizes, notes);
         });
         text.push_str("\n    ]");
     });
@@ -36,14 +48,26 @@ pub(super) fn text(table: &RuleTable, notes: &Notes) -> String {
     text
 }
 
-fn block(text: &mut String, collective: Collective, ranks: RankRange, sizes: &SizeSteps, notes: &Notes) {
-    let said = ranks.to_string();
+fn block(
+    text: &mut String,
+    collective: Collective,
+    (distribution, ranks): (Distribution, RankRange),
+    sizes: &SizeSteps,
+    notes: &Notes,
+) {
+    let said = match distribution {
+        Distribution::Any => ranks.to_string(),
+        alone => format!("{ranks}, {alone}"),
+    };
     let own = notes.blocks.get(&(collective, ranks.first)).into_iter().flatten().map(String::as_str);
     let _ =
         writeln!(text, "      {{\n        {COMMENT}{},", list(std::iter::once(said.as_str()).chain(own), "          "));
     let _ = write!(text, "        \"comm_size_min\": {}", ranks.first);
     if let Some(end) = ranks.end {
         let _ = write!(text, ", \"comm_size_max\": {}", end - 1);
+    }
+    if distribution != Distribution::Any {
+        let _ = write!(text, ",\n        \"comm_rank_distribution\": \"{distribution}\"");
     }
     text.push_str(",\n        \"rules\": [");
     separated(text, "\n", sizes.iter(), |text, (start, end, choice)| {

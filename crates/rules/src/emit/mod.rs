@@ -9,7 +9,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::apart::{Apart, table_of};
 use crate::behaviour::Behaviour;
+use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::hazard::Hazard;
@@ -114,7 +116,7 @@ pub fn write_accepting(
 fn text(table: &RuleTable, notes: &Notes, format: TargetFormat, doubled: bool) -> Result<String, EmitError> {
     refuse_inexpressible(table, format != TargetFormat::Classic)?;
     Ok(match format {
-        TargetFormat::Json => json::text(table, notes),
+        TargetFormat::Json => json::text(table, &[], notes),
         format => classic::text(table, notes, Style { version_2: format == TargetFormat::V2, doubled }),
     })
 }
@@ -132,14 +134,43 @@ pub fn classic(table: &RuleTable, notes: &Notes, accepted: impl Fn(&Hazard) -> b
     text(table, notes, format, true)
 }
 
+/// The text of a JSON file that means this table, but on communicators that lie as one of these says what that one says: first
+/// match wins, so that these come first.
+pub fn json_apart(
+    table: &RuleTable,
+    apart: &[Apart],
+    notes: &Notes,
+    accepted: impl Fn(&Hazard) -> bool,
+) -> Result<String, EmitError> {
+    let table = portable(table);
+    let mut tables = vec![table.clone()];
+    tables.extend(Distribution::ALL.into_iter().map(|distribution| portable(&table_of(apart, distribution))));
+    for table in &tables {
+        refuse_hazards(table, &accepted)?;
+        refuse_unknown(table, &Target::all(TargetFormat::Json).versions)?;
+        refuse_inexpressible(table, true)?;
+    }
+    let portable = |block: &Apart| {
+        let sizes = block.sizes.map(|choice| portable_choice(block.collective, *choice));
+        Apart { sizes, ..block.clone() }
+    };
+    let apart: Vec<Apart> =
+        apart.iter().filter(|block| block.distribution != Distribution::Any).map(portable).collect();
+    Ok(json::text(&table, &apart, notes))
+}
+
 /// The table as it is written: allgather's Bruck gets a fan-out of 2 at least, which up to 5.0 ignores and with which
 /// 6.0 does the same; below 2 it would never end there. Beside algorithm 0 nothing is said.
 pub fn portable(table: &RuleTable) -> RuleTable {
-    table.map(|collective, choice| match (collective, choice.algorithm) {
+    table.map(portable_choice)
+}
+
+fn portable_choice(collective: Collective, choice: Choice) -> Choice {
+    match (collective, choice.algorithm) {
         (_, 0) => Choice::BUILTIN,
         (Collective::Allgather, 2) => choice.with_faninout(choice.faninout.max(2)),
         _ => choice,
-    })
+    }
 }
 
 #[cfg(test)]

@@ -325,3 +325,28 @@ proptest! {
         }
     }
 }
+
+/// What is for one distribution comes first, and also where it leaves the decision to Open MPI.
+#[test]
+fn blocks_of_one_distribution_read_back_apart() {
+    let (table, notes) = example();
+    let apart = |ranks, distribution, sizes| {
+        let ranks = crate::units::Ranks(ranks);
+        Apart { collective: Collective::Bcast, ranks, distribution, sizes }
+    };
+    let binomial = Steps::constant(Choice::plain(6));
+    let blocks = [
+        apart(4, Distribution::OnePerNode, binomial.clone()),
+        apart(5, Distribution::SingleNode, Steps::constant(Choice::BUILTIN)),
+    ];
+    let text = json_apart(&table, &blocks, &notes, |_| true).expect("can be written");
+    let version = Behaviour::of("6.0.0".parse().expect("a version")).expect("known");
+    let Load::Accepted(file) = load(text.as_bytes(), &version) else { panic!("{text}") };
+    assert_eq!(file.to_table(), portable(&table));
+    let on = |distribution, ranks| {
+        file.to_table_for(distribution).get(Collective::Bcast).expect("has rules").get(ranks).clone()
+    };
+    assert_eq!(on(Distribution::OnePerNode, 4), binomial);
+    assert_eq!(on(Distribution::SingleNode, 5), Steps::constant(Choice::BUILTIN));
+    assert_eq!(on(Distribution::SingleNode, 4), *table.get(Collective::Bcast).expect("has rules").get(4));
+}

@@ -130,7 +130,7 @@ fn begin_with(scratch: &Path, backend: &mut Faulty, patterns: bool) -> (RunDir, 
     let survey = backend.survey().expect("there is one");
     let grid = Grid {
         collectives: vec![Collective::Bcast],
-        ranks: vec![Ranks(4)],
+        ranks: vec![Ranks(4)].into(),
         sizes: vec![Bytes(8), Bytes(1024), Bytes(65536)],
         segments: Vec::new(),
         fanouts: Vec::new(),

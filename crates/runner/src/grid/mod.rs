@@ -107,7 +107,7 @@ impl Planner<'_> {
         }
         let narrowed = Grid {
             collectives: all(cells.iter().map(|cell| cell.collective)),
-            ranks: all(cells.iter().map(|cell| cell.ranks)),
+            ranks: all(cells.iter().map(|cell| cell.ranks)).into(),
             sizes: all(cells.iter().map(|cell| cell.bytes)),
             ..self.grid.clone()
         };
@@ -189,7 +189,7 @@ impl Planner<'_> {
         let release = known_release(self.survey)?;
         let with_requests = Behaviour::of(self.survey.version)?.reads_header;
         let most = self.layout.most(&self.survey.hosts);
-        let fits = most.0 >= 2 && self.grid.ranks.iter().all(|ranks| *ranks <= most);
+        let fits = most.0 >= 2 && self.grid.ranks.sizes.iter().all(|ranks| *ranks <= most);
         if self.layout == Layout::OnePerNode && !fits {
             return Err(RunnerError::EmptyGrid(format!(
                 "a communicator with one rank per node has at most {most} here, the number of hosts; lower --np, give \
@@ -197,12 +197,11 @@ impl Planner<'_> {
             )));
         }
         let oversubscribe = self.oversubscribe && self.layout != Layout::OnePerNode;
-        let mut ranks = communicator_sizes(&self.grid.ranks, most, oversubscribe)?;
-        if self.grid.ranks.is_empty() {
-            ranks.extend(full_nodes(self.layout, &self.survey.hosts));
-            ranks.sort_unstable();
-            ranks.dedup();
-        }
+        let mut ranks = communicator_sizes(&self.grid.ranks.sizes, most, oversubscribe)?;
+        let full = full_nodes(self.layout, &self.survey.hosts).into_iter();
+        ranks.extend(full.filter(|ranks| self.grid.ranks.want_full_nodes(*ranks)));
+        ranks.sort_unstable();
+        ranks.dedup();
         let mut cells = Vec::new();
         let mut skipped = Vec::new();
         for collective in &self.grid.collectives {

@@ -11,7 +11,7 @@ use crate::simulate::{Scenario, Simulation};
 fn grid(collectives: &[Collective]) -> Grid {
     Grid {
         collectives: collectives.to_vec(),
-        ranks: vec![Ranks(2), Ranks(3), Ranks(4)],
+        ranks: vec![Ranks(2), Ranks(3), Ranks(4)].into(),
         ..options::read([""; 0]).expect("defaults")
     }
 }
@@ -173,7 +173,7 @@ fn reference_algorithms_are_measured_on_request() {
 #[test]
 fn patterns_are_planned_inside_a_host_and_between_hosts() {
     let both = Grid {
-        ranks: vec![Ranks(2), Ranks(4)],
+        ranks: vec![Ranks(2), Ranks(4)].into(),
         sizes: vec![Bytes(2), Bytes(64)],
         patterns: true,
         ..grid(&[Collective::Bcast])
@@ -202,7 +202,7 @@ fn patterns_are_planned_inside_a_host_and_between_hosts() {
             "reduce-local 4 64 0-3",
         ]
     );
-    let two = Grid { ranks: vec![Ranks(2)], ..both.clone() };
+    let two = Grid { ranks: vec![Ranks(2)].into(), ..both.clone() };
     assert!(of(&two, Layout::OnePerNode).contains(&"pingpong 2 64 0+1".to_owned()));
     assert!(of(&both, Layout::Spread).contains(&"pingpong 2 64 0+2,0+1".to_owned()));
     assert_eq!(of(&Grid { patterns: false, ..both }, Layout::Block), [""; 0]);
@@ -220,7 +220,7 @@ fn the_layout_of_programs_is_the_one_with_the_most_time() {
     };
     let across = [weight(2, 1024, &[1, 1], 4.0), weight(2, 4096, &[1, 1], 2.0)];
     let others = [weight(2, 64, &[2], 3.0), weight(8, 64, &[4, 4], 0.6), weight(8, 128, &[4, 4], 0.4)];
-    let wanted = Grid { weights: [&across[..], &others].concat(), ranks: Vec::new(), ..grid(&[]) };
+    let wanted = Grid { weights: [&across[..], &others].concat(), ranks: Vec::new().into(), ..grid(&[]) };
     let planner = |grid, layout| Planner { grid, layout, oversubscribe: false, survey: &survey };
     assert_eq!(planner(&wanted, Layout::Block).layout_of_programs(), Layout::OnePerNode);
     let plan = planned(&wanted, Layout::OnePerNode, &survey).expect("a plan");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use collrules_record::plan::Deployment;
 use collrules_record::{Candidate, Cell, Handed};
-use collrules_rules::{Behaviour, Distribution, Loaded, Release, Version, load};
+use collrules_rules::{Behaviour, Loaded, Release, Version, load};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -67,7 +67,8 @@ impl DeployedLaunch {
     /// The same where coll/tuned carries it out.
     fn of_tuned(&self, model: &Model, cell: Cell) -> f64 {
         let Some(file) = &self.rules else { return model.seconds(cell, Candidate::Builtin) };
-        let served = file.serve(cell.collective, cell.ranks, cell.lookup_bytes(self.release), Distribution::Any);
+        let on = model.hosts.distribution(cell.ranks);
+        let served = file.serve(cell.collective, cell.ranks, cell.lookup_bytes(self.release), on);
         model.deployed_seconds(cell, served.choice)
     }
 }

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use collrules_record::options::Scenario;
 use collrules_record::rival::Rival;
 use collrules_record::{
-    Bytes, Candidate, Cell, Component, Even, HanAlgorithm, HanChoice, HanSettings, Handed, Handover, Layout, Nodes,
-    Ranks,
+    Arrangement, Bytes, Candidate, Cell, Component, Even, HanAlgorithm, HanChoice, HanSettings, Handed, Handover,
+    Layout, Nodes, Ranks,
 };
 use collrules_rules::deploy::{HAN_FILE, USE_HAN};
-use collrules_rules::{Behaviour, Collective, Release, Version, han};
+use collrules_rules::{Behaviour, Collective, Distribution, Release, Version, han};
 
 use super::formulas::LATENCY;
 use crate::error::RunnerError;
@@ -39,10 +39,10 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    /// The hosts of a cluster with so many slots.
-    pub(super) fn new(scenario: Scenario, release: Release, slots: u32) -> Self {
+    /// The hosts of a cluster with so many slots, `each` on a host; where HAN serves, several in any case.
+    pub(super) fn new(scenario: Scenario, release: Release, slots: u32, each: u32) -> Self {
         let several = scenario == Scenario::Han;
-        let each = if several { SLOTS } else { 1 };
+        let each = if several && each < 2 { SLOTS } else { each.max(1) };
         let names = (0..slots).map(|slot| format!("simulated{}", slot / each)).collect();
         Self { names, layout: Layout::default(), serves: several && release >= Release::V5_0 }
     }
@@ -66,9 +66,19 @@ impl Hosts {
         self.layout.even(&self.names, ranks).ok()
     }
 
+    /// Where a communicator's ranks are.
+    pub(super) fn nodes(&self, ranks: Ranks) -> Nodes {
+        self.layout.nodes(&self.names, ranks)
+    }
+
+    /// The same as rules files tell it.
+    pub(super) fn distribution(&self, ranks: Ranks) -> Distribution {
+        self.nodes(ranks).arrangement().map_or(Distribution::Any, Arrangement::distribution)
+    }
+
     /// The hosts that a cell's calls span, and the ranks of the fullest, if HAN gets them.
     fn of_han(&self, cell: Cell) -> Option<(u32, u32)> {
-        let nodes = self.layout.nodes(&self.names, cell.ranks);
+        let nodes = self.nodes(cell.ranks);
         let Nodes(counts) = &nodes;
         let gets = self.serves && nodes.are_several() && nodes.share() && !han::inner(cell.collective).is_empty();
         gets.then(|| (counts.len() as u32, counts.iter().copied().max().unwrap_or(1)))
@@ -159,7 +169,7 @@ mod tests {
     #[test]
     fn it_serves_where_hosts_are_several_and_shared() {
         let version = "5.0.11".parse().expect("a version");
-        let mut hosts = Hosts::new(Scenario::Han, Release::V5_0, 8);
+        let mut hosts = Hosts::new(Scenario::Han, Release::V5_0, 8, 1);
         let free = Settings::default();
         let said = |hosts: &Hosts, ranks, settings: &Settings| hosts.served(cell(ranks, 8), settings);
         assert_eq!((said(&hosts, 2, &free), said(&hosts, 4, &free)), (None, Some(Handed::Kept)));
@@ -178,13 +188,17 @@ mod tests {
         assert_eq!(of(&[("coll_han_bcast_segsize", "8192")]).way(cell(8, 8)), Some(HanChoice::Settings(segments)));
         hosts.lay_out(Layout::OnePerNode);
         assert_eq!(said(&hosts, 4, &free), None, "one rank on each host");
-        assert_eq!(Hosts::new(Scenario::Han, Release::V4_1, 8).served(cell(8, 8), &free), None, "it stands back there");
-        assert_eq!(Hosts::new(Scenario::Stale, Release::V5_0, 8).served(cell(8, 8), &free), None);
+        assert_eq!(
+            Hosts::new(Scenario::Han, Release::V4_1, 8, 1).served(cell(8, 8), &free),
+            None,
+            "it stands back there"
+        );
+        assert_eq!(Hosts::new(Scenario::Stale, Release::V5_0, 8, 1).served(cell(8, 8), &free), None);
     }
 
     #[test]
     fn its_algorithms_are_good_for_different_sizes() {
-        let hosts = Hosts::new(Scenario::Han, Release::V5_0, 8);
+        let hosts = Hosts::new(Scenario::Han, Release::V5_0, 8, 1);
         let inner = |cell: Cell| LATENCY + 1e-9 * cell.bytes.0 as f64;
         let time = |way, bytes| hosts.seconds(cell(8, bytes), way, &inner).expect("it serves");
         let simple = Some(HanChoice::Algorithm(HanAlgorithm::Simple));

@@ -17,7 +17,7 @@ use collrules_record::plan::PatternPlan;
 use collrules_record::units::Seconds;
 use collrules_record::{Candidate, Cell, Component, HanChoice, Handed, Layout, Plan, Survey};
 use collrules_rules::effective::{EffectiveAlgorithm, effective};
-use collrules_rules::{Behaviour, Collective, Distribution, Release, Version, load, registry};
+use collrules_rules::{Behaviour, Collective, Release, Version, load, registry};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -42,7 +42,6 @@ use crate::wire::{Call, CallEnd, Event, RankTimes};
 pub struct Simulation {
     model: Model,
     release: Release,
-    hosts: Hosts,
     /// MCA settings of every launch.
     pins: BTreeMap<String, String>,
 }
@@ -50,8 +49,16 @@ pub struct Simulation {
 impl Simulation {
     /// A cluster with so many slots, one per host, or two where HAN serves.
     pub fn new(scenario: Scenario, release: Release, slots: u32) -> Self {
-        let hosts = Hosts::new(scenario, release, slots);
-        Self { model: Model::new(scenario), release, hosts, pins: BTreeMap::new() }
+        Self { model: Model::new(scenario, Hosts::new(scenario, release, slots, 1)), release, pins: BTreeMap::new() }
+    }
+
+    /// The same with so many slots on each host, where communicators take their ranks by this layout.
+    #[must_use]
+    pub fn on_nodes(mut self, each: u32, layout: Layout) -> Self {
+        let slots = self.model.hosts.names().len() as u32;
+        self.model.hosts = Hosts::new(self.model.scenario, self.release, slots, each);
+        self.model.hosts.lay_out(layout);
+        self
     }
 
     fn executor<'a>(&'a self, plan: &'a LaunchPlan) -> Result<Computed<'a>, RunnerError> {
@@ -63,7 +70,7 @@ impl Simulation {
             }
             LaunchKind::Together | LaunchKind::Alone(_) => None,
         };
-        Ok(Computed { model: &self.model, hosts: &self.hosts, plan, launch, clock: 0.0, known: BTreeMap::new() })
+        Ok(Computed { model: &self.model, hosts: &self.model.hosts, plan, launch, clock: 0.0, known: BTreeMap::new() })
     }
 
     /// The first of its release.
@@ -87,11 +94,11 @@ impl Backend for Simulation {
         Ok(Survey {
             library: format!("simulation of Open MPI {}", self.release),
             version,
-            hosts: self.hosts.names().to_vec(),
+            hosts: self.model.hosts.names().to_vec(),
             algorithms: algorithms.collect(),
             not_switchable: BTreeSet::from(NOT_SWITCHABLE),
             preset: BTreeMap::new(),
-            components: self.hosts.components(),
+            components: self.model.hosts.components(),
             places: Vec::new(),
             clock_step: Seconds(1e-9),
         })
@@ -148,7 +155,8 @@ impl Backend for Simulation {
         let file = load(&std::fs::read(rules)?, &behaviour).into_accepted();
         let outcome = |call: &Call| {
             let bytes = call.cell().lookup_bytes(self.release);
-            let served = file.as_ref()?.serve(call.collective, call.ranks, bytes, Distribution::Any);
+            let served =
+                file.as_ref()?.serve(call.collective, call.ranks, bytes, self.model.hosts.distribution(call.ranks));
             let cell = call.cell();
             let seen = collrules_rules::Call::new(cell.collective, cell.ranks, cell.bytes)
                 .with_type_size(type_size(cell.collective));
@@ -159,7 +167,7 @@ impl Backend for Simulation {
         };
         let ends = |call: &Call| {
             let of_tuned = outcome(call).unwrap_or(CallEnd::Right);
-            let by_han = self.hosts.served(call.cell(), &settings).is_some_and(|handed| handed != Handed::Over);
+            let by_han = self.model.hosts.served(call.cell(), &settings).is_some_and(|handed| handed != Handed::Over);
             let end = |without: &Vec<Component>| {
                 // Rules do not reach it.
                 if by_han && !without.contains(&Component::HAN) { CallEnd::Right } else { of_tuned }
@@ -170,7 +178,7 @@ impl Backend for Simulation {
     }
 
     fn lay_out(&mut self, layout: Layout) {
-        self.hosts.lay_out(layout);
+        self.model.hosts.lay_out(layout);
     }
 
     fn pin(&mut self, pins: &BTreeMap<String, String>) -> BTreeMap<String, String> {

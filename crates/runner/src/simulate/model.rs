@@ -14,13 +14,16 @@ use rand_distr::StandardNormal;
 use super::formulas::{
     BYTE_TIME, LATENCY, REDUCTION_TIME, algorithm_seconds, copy_seconds, message_seconds, reduction_seconds,
 };
+use super::han::Hosts;
 
 /// A cost model.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
-    scenario: Scenario,
+    pub(super) scenario: Scenario,
     /// What all times are multiplied by.
     slower: f64,
+    /// Where ranks are.
+    pub(super) hosts: Hosts,
 }
 
 impl Model {
@@ -39,10 +42,10 @@ impl Model {
     pub(crate) const LETDOWN_BYTES: u64 = 256 << 10;
 
     /// The model of a scenario.
-    pub(crate) fn new(scenario: Scenario) -> Self {
+    pub(crate) fn new(scenario: Scenario, hosts: Hosts) -> Self {
         match scenario {
-            Scenario::Slowed => Self { scenario: Scenario::Stale, slower: 1.25 },
-            scenario => Self { scenario, slower: 1.0 },
+            Scenario::Slowed => Self { scenario: Scenario::Stale, slower: 1.25, hosts },
+            scenario => Self { scenario, slower: 1.0, hosts },
         }
     }
 
@@ -59,6 +62,10 @@ impl Model {
         match (self.scenario, candidate) {
             (Scenario::Noise, _) => algorithm_seconds(cell, stale),
             (Scenario::Planted, _) => planted(cell, candidate) * algorithm_seconds(cell, stale),
+            (Scenario::Arranged, _) => {
+                let shared = self.hosts.nodes(cell.ranks).share();
+                arranged(cell, candidate, shared) * algorithm_seconds(cell, stale)
+            }
             (_, Candidate::Mockup(mockup)) => {
                 mockup_seconds((cell, None), mockup, &|inner| self.seconds_of(inner, Candidate::Builtin))
             }
@@ -84,7 +91,7 @@ impl Model {
         inner: &dyn Fn(Cell) -> f64,
     ) -> f64 {
         match self.scenario {
-            Scenario::Noise | Scenario::Planted => self.seconds(cell, Candidate::Mockup(mockup)),
+            Scenario::Noise | Scenario::Planted | Scenario::Arranged => self.seconds(cell, Candidate::Mockup(mockup)),
             _ => mockup_seconds((cell, even), mockup, inner),
         }
     }
@@ -152,6 +159,46 @@ fn planted(cell: Cell, candidate: Candidate) -> f64 {
     }
 }
 
+/// The message bytes from which on, in `Scenario::Arranged`, the pipeline is faster in any layout.
+const ANYWHERE: u64 = 256 << 10;
+/// The message bytes from which on the chain does no harm with one rank per node.
+const HARMLESS: u64 = 16 << 10;
+
+/// What a candidate takes of the builtin's time in `Scenario::Arranged`, by whether some node has several ranks.
+fn arranged(cell: Cell, candidate: Candidate, shared: bool) -> f64 {
+    const CHAIN: u32 = 2;
+    const PIPELINE: u32 = 3;
+    const BINARY: u32 = 5;
+    const BINOMIAL: u32 = 6;
+    let Candidate::Tuned(choice) = candidate else { return 1.0 };
+    match (choice.algorithm, cell.bytes.0) {
+        _ if cell.collective != Collective::Bcast => 1.1,
+        (PIPELINE, ANYWHERE..) => 2.0 / 3.0,
+        (CHAIN, HARMLESS..ANYWHERE) => {
+            if shared {
+                0.6
+            } else {
+                1.01
+            }
+        }
+        (BINARY, ..HARMLESS) => {
+            if shared {
+                0.6
+            } else {
+                1.5
+            }
+        }
+        (BINOMIAL, ..HARMLESS) => {
+            if shared {
+                1.5
+            } else {
+                0.6
+            }
+        }
+        _ => 1.1,
+    }
+}
+
 /// The time of a reference algorithm, played event by event; infinite where there is none.
 fn played_seconds(cell: Cell, reference: Reference) -> f64 {
     let machine = machine(type_size(cell.collective));
@@ -183,13 +230,14 @@ pub(super) fn normal(rng: &mut ChaCha8Rng) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::units::{Bytes, Ranks};
+    use collrules_record::{Bytes, Ranks};
+    use collrules_rules::Release;
 
     use super::*;
 
     #[test]
     fn nothing_beats_a_perfect_builtin() {
-        let model = Model::new(Scenario::Perfect);
+        let model = Model::new(Scenario::Perfect, Hosts::new(Scenario::Perfect, Release::V5_0, 8, 1));
         for collective in Collective::ALL {
             for (ranks, bytes) in [(2, 4), (5, 4096), (8, 1 << 20)] {
                 let cell = Cell { collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };

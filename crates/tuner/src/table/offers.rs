@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::findings::{Criteria, Statistic};
 use collrules_record::validation::GivenBack;
-use collrules_record::{Candidate, Cell, Component, HanChoice, HanSettings, Policy};
+use collrules_record::{Candidate, Cell, Component, HanChoice, HanSettings, Placement, Policy};
 use collrules_rules::hazard::interoperate;
 use collrules_rules::{Collective, Release};
 
 use super::problem::{BUILTIN, Block, Offer, Problem, Site};
 use crate::common::{self, Convincing, convincing_choices, one_choice};
+use crate::layouts::Laid;
 use crate::repair::covers;
-use crate::verdict::{JudgedCell, JudgedPoint, complexity};
+use crate::verdict::{JudgedCell, JudgedPoint, complexity, is_harmless};
 use crate::weights::Weights;
 
 /// What an encoding starts from beside the cells.
@@ -29,6 +30,9 @@ pub(crate) struct Terms<'a> {
     pub(crate) handable: &'a BTreeSet<common::Block>,
     /// The parameters that HAN is taken to have in the whole job, by collective.
     pub(crate) settled: &'a BTreeMap<Collective, HanSettings>,
+    /// Other layouts that share the rules, and what is known of the own one.
+    pub(crate) layouts: &'a [Laid<'a>],
+    pub(crate) placement: &'a Placement,
 }
 
 impl Terms<'_> {
@@ -203,7 +207,7 @@ fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Candidate>>, terms: &Ter
             Some(convincing) => convincing.contains(&candidate),
             None => point.shortfall.is_none(),
         };
-        if proven || (convincing.is_none() && is_harmless(point, terms)) {
+        if proven || (convincing.is_none() && is_harmless(point, terms.policy.max_regret)) {
             bids.push(Bid { candidate, log_gain: gain.ln(), proven, tied: false });
         }
     }
@@ -230,21 +234,6 @@ fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Candidate>>, terms: &Ter
 /// Logarithm of the gain of the best permitted candidate, the builtin being one.
 fn best_log_gain(bids: &[Bid]) -> f64 {
     bids.iter().filter(|bid| bid.proven).map(|bid| bid.log_gain).fold(0.0, f64::max)
-}
-
-/// Whether a candidate that was not shown to be better may serve a cell for the sake of a shared rule.
-///
-/// What it might lose against the builtin has to be within the bound: the lower end of its interval. Without an interval
-/// nothing bounds the loss, so that no launch may speak against it at all, and its neighbours may not either.
-fn is_harmless(point: &JudgedPoint, terms: &Terms<'_>) -> bool {
-    let Some(gain) = point.finding.gain.filter(|_| point.basis.every_launch) else { return false };
-    match gain.low {
-        Some(low) => low >= 1.0 / (1.0 + terms.policy.max_regret),
-        None => {
-            point.cautious.is_some_and(|gain| gain >= 1.0)
-                && point.basis.least_launch_gain().is_some_and(|least| least >= 1.0)
-        }
-    }
 }
 
 /// Joins cells that look up the same bytes: a choice has to be offered in all of them.

@@ -6,7 +6,7 @@ use collrules_record::Policy;
 use collrules_record::findings::{Criteria, Findings, Verdict};
 use collrules_record::{Candidate, Component, Placement, Ranks, Serving};
 use collrules_rules::{Choice, Collective, Release};
-use collrules_tuner::{Observations, analyze_among};
+use collrules_tuner::{Laid, Observations, analyze_among};
 
 use crate::campaign::{Campaign, cell, finding, plain, remarked, rules};
 
@@ -29,13 +29,12 @@ fn analyze(campaign: &Campaign) -> (Findings, BTreeSet<Collective>) {
 fn analyze_in(campaign: &Campaign, placement: &Placement) -> (Findings, BTreeSet<Collective>) {
     let observations = Observations::from_samples(campaign.text()).unwrap();
     analyze_among(
-        &observations,
-        placement,
+        Laid { observations: &observations, placement, run: "a synthetic campaign" },
+        &[],
         Release::V5_0,
         Criteria::default(),
         Policy::default(),
         &[],
-        "a synthetic campaign",
     )
     .unwrap()
 }
@@ -142,13 +141,12 @@ fn without_other_components_nothing_is_different() {
     let observations = Observations::from_samples(campaign.text()).unwrap();
     let placement = Placement::default();
     let (among, freed) = analyze_among(
-        &observations,
-        &placement,
+        Laid { observations: &observations, placement: &placement, run: "a synthetic campaign" },
+        &[],
         Release::V4_1,
         Criteria::default(),
         Policy::default(),
         &[],
-        "a synthetic campaign",
     )
     .unwrap();
     assert!(freed.is_empty());

@@ -7,7 +7,7 @@ use collrules_record::{
 };
 use collrules_rules::hazard::RankRange;
 use collrules_rules::{Choice, Collective, Release};
-use collrules_tuner::{Observations, analyze_among};
+use collrules_tuner::{Laid, Observations, analyze_among};
 
 use crate::campaign::{Campaign, cell, finding, plain, remarked, rules};
 
@@ -22,8 +22,14 @@ fn analyze(campaign: &Campaign, given_back: &[GivenBack]) -> Findings {
     let placement = Placement { serving, ..Placement::default() };
     let observations = Observations::from_samples(campaign.text()).unwrap();
     let (criteria, policy) = (Criteria::default(), Policy::default());
-    let analyzed =
-        analyze_among(&observations, &placement, Release::V5_0, criteria, policy, given_back, "a synthetic campaign");
+    let analyzed = analyze_among(
+        Laid { observations: &observations, placement: &placement, run: "a synthetic campaign" },
+        &[],
+        Release::V5_0,
+        criteria,
+        policy,
+        given_back,
+    );
     let (findings, freed) = analyzed.unwrap();
     assert!(freed.is_empty(), "HAN has a file, and needs no setting");
     findings

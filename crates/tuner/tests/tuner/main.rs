@@ -12,6 +12,7 @@ mod curse;
 mod errors;
 mod guidelines;
 mod han;
+mod layouts;
 mod noise;
 mod policy;
 mod properties;

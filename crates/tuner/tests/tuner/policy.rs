@@ -6,7 +6,7 @@ use collrules_record::validation::GivenBack;
 use collrules_record::{Candidate, Placement, Policy};
 use collrules_rules::hazard::RankRange;
 use collrules_rules::{Choice, Collective, Release, hazard};
-use collrules_tuner::{Observations, analyze_among, analyze_under};
+use collrules_tuner::{Laid, Observations, analyze_among, analyze_under};
 
 use crate::campaign::{Campaign, cell, finding, plain, remarked, rules};
 
@@ -194,7 +194,16 @@ fn what_is_given_back_is_left_to_the_builtin_and_no_more() {
         let given_back = [GivenBack { collective: Collective::Bcast, ranks, lookup }];
         let (placement, policy) = (Placement::default(), Policy::default());
         let criteria = Criteria::default();
-        analyze_among(&observations, &placement, Release::V5_0, criteria, policy, &given_back, "a test").unwrap().0
+        analyze_among(
+            Laid { observations: &observations, placement: &placement, run: "a test" },
+            &[],
+            Release::V5_0,
+            criteria,
+            policy,
+            &given_back,
+        )
+        .unwrap()
+        .0
     };
     for (lookup, expected) in [
         ((20, Some(101)), vec![(0, 0), (8, 1), (20, 0), (101, 1), (4097, 0)]),

@@ -141,7 +141,7 @@ fn tuning(options: &Studying, definition: &Definition, ranks: Vec<Ranks>) -> Res
     let mut tuning: Tuning =
         options::read(["--keep-slow", "--refine=0", "--no-validate"]).map_err(WorkflowError::Usage)?;
     tuning.grid.collectives = definition.algorithms.keys().copied().collect();
-    tuning.grid.ranks = ranks;
+    tuning.grid.ranks = ranks.into();
     tuning.grid.sizes.clone_from(&definition.sizes);
     tuning.grid.vectors = definition.vectors;
     tuning.grid.only = definition.algorithms.iter().flat_map(named).collect();

@@ -118,7 +118,7 @@ pub fn validate(
             subject.shown,
         )));
     }
-    let home = subject.home(out)?;
+    let home = subject.home(out, options.system.layout)?;
     // Kept from others as long as this takes.
     let of_run = subject.measured_run().filter(|run| run.path() == home.path());
     let _held = of_run.map(RunDir::hold).transpose()?;
@@ -167,6 +167,41 @@ pub(crate) fn after_tuning(
     if !tuning.validate || published.findings.changes_nothing() {
         return Ok(published);
     }
+    let home = published.run.clone();
+    compared(started, tuning, left, published, &home, session)
+}
+
+/// The same in another layout that shares the rules: its cells are compared there, and what is slower there is given back for
+/// all. The comparison lies in the run of that layout.
+pub(crate) fn in_layout(
+    measured: &mut Measured,
+    published: Published,
+    other: &RunDir,
+    session: &mut Session<'_>,
+) -> Result<Published, WorkflowError> {
+    let Measured { started, tuning, .. } = measured;
+    if !tuning.validate || published.findings.changes_nothing() {
+        return Ok(published);
+    }
+    let layout = other.manifest()?.plan.placement.layout;
+    session.say(&format!("--layout {layout}: comparing the same rules there"));
+    let own = tuning.system.layout;
+    let tuning = Tuning { system: System { layout, ..tuning.system.clone() }, ..tuning.clone() };
+    started.backend.lay_out(layout);
+    let published = compared(started, &tuning, tuning.budget, published, other, session);
+    started.backend.lay_out(own);
+    published
+}
+
+/// Compares the rules of a run that was just published, in the layout of the options. The comparison lies in `home`.
+fn compared(
+    started: &mut Started,
+    tuning: &Tuning,
+    left: Option<Seconds>,
+    published: Published,
+    home: &RunDir,
+    session: &mut Session<'_>,
+) -> Result<Published, WorkflowError> {
     // Where measuring took longer than it should, less is left.
     let share = validation_share(tuning.budget).zip(left).map(|(share, left)| Seconds(share.0.min(left.0)));
     let Some(spending) = first_comparison(share, started.startup) else {
@@ -182,8 +217,20 @@ pub(crate) fn after_tuning(
         return Ok(published);
     };
     let deadline = share.and_then(|share| after(Instant::now(), share));
-    let home = published.run.clone();
+    let run = published.run.clone();
     let mut subject = Subject::of_run(published, started);
+    if home.path() != run.path() {
+        let measured = home.manifest()?.plan.cells;
+        subject.cells.retain(|cell| {
+            measured
+                .iter()
+                .any(|planned| (planned.cell.collective, planned.cell.ranks) == (cell.collective, cell.ranks))
+        });
+        subject.ranks = subject.cells.iter().map(|cell| cell.ranks).max().unwrap_or_default();
+        if subject.cells.is_empty() {
+            return Published::open(run.path());
+        }
+    }
     subject.afford(spending.launch, session);
     let options = Validating {
         collectives: None,
@@ -200,9 +247,14 @@ pub(crate) fn after_tuning(
         system: tuning.system.clone(),
     };
     let mut bench = bench(started, &options, spending, deadline, session);
-    let validation = repair::rounds(&home, &mut bench, &mut subject, session)?;
-    session.tell(Event::Compared { home: &home, validation: &validation });
-    let published = Published::open(home.path())?;
+    let validation = repair::rounds(home, &mut bench, &mut subject, session)?;
+    session.tell(Event::Compared { home, validation: &validation });
+    let mut published = Published::open(run.path())?;
+    if home.path() != run.path() {
+        let sentences = collrules_report::validation::sentences(&validation);
+        let layout = tuning.system.layout;
+        published.proof.extend(sentences.into_iter().map(|sentence| format!("Layout {layout}: {sentence}")));
+    }
     published.write()?;
     Ok(published)
 }

@@ -110,7 +110,7 @@ fn analyze_anew(
         run: run.clone(),
         findings: findings.clone(),
         manifest: Some(manifest.clone()),
-        validation: Some(claimed.clone()),
+        validation: if home.path() == run.path() { Some(claimed.clone()) } else { run.validation()? },
         proof,
     };
     published.write()?;

@@ -9,7 +9,7 @@ use collrules_record::options::Validating;
 use collrules_record::policy::Assumptions;
 use collrules_record::rival;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Cell, HanSettings, Handed, Handover, Manifest, Ranks, Seconds, Survey};
+use collrules_record::{Cell, HanSettings, Handed, Handover, Layout, Manifest, Ranks, Seconds, Survey};
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE, Tuning};
 use collrules_rules::steps::Steps;
 use collrules_rules::{Behaviour, Choice, Collective, Release, RuleTable, han};
@@ -275,7 +275,8 @@ impl Subject {
 
     /// Decides on the cells.
     fn choose(&mut self, options: &Validating, survey: &Survey) -> Result<(), WorkflowError> {
-        let slots = survey.slots();
+        let layout = options.system.layout;
+        let slots = layout.most(&survey.hosts);
         let sizes = options.sizes.as_deref();
         let tuned = self.tuned();
         let oversubscribes = oversubscribes(options.system.oversubscribe);
@@ -297,7 +298,10 @@ impl Subject {
             let tuned: Vec<Cell> = tuned.into_iter().collect();
             let mut cells = tuned.clone();
             cells.extend(self.between(&tuned));
-            cells.retain(|cell| options.ranks.is_empty() || options.ranks.contains(&cell.ranks));
+            // Fewer ranks are one per node than there are slots.
+            let fits = |cell: &Cell| layout != Layout::OnePerNode || cell.ranks <= slots;
+            cells
+                .retain(|cell| if options.ranks.is_empty() { fits(cell) } else { options.ranks.contains(&cell.ranks) });
             cells
         };
         cells.retain(|cell| match &options.collectives {
@@ -320,7 +324,8 @@ impl Subject {
                 format!("{} has no rules for what --ops, --np and --sizes say", self.shown)
             }));
         }
-        let largest = cells.iter().map(|cell| cell.ranks).max().unwrap_or_default().max(self.ranks);
+        let job = if layout == Layout::OnePerNode { Ranks(0) } else { self.ranks };
+        let largest = cells.iter().map(|cell| cell.ranks).max().unwrap_or_default().max(job);
         if largest > slots && !oversubscribes {
             return Err(RunnerError::TooFewSlots { wanted: largest, slots }.on(options.system.is_simulated()).into());
         }
@@ -347,7 +352,8 @@ impl Subject {
     pub(super) fn is_empty(&self) -> bool {
         let from_elsewhere = matches!(&self.origin, Origin::Foreign(foreign) if !foreign.collectives().is_empty());
         let settings = !self.freed().is_empty() || !self.settled().is_empty();
-        self.table.is_empty() && self.handover.is_empty() && !settings && !from_elsewhere
+        let apart = self.origin.findings().is_some_and(|findings| !findings.apart.is_empty());
+        self.table.is_empty() && self.handover.is_empty() && !settings && !from_elsewhere && !apart
     }
 
     /// Collectives that a setting hands over to `coll/tuned`.
@@ -471,8 +477,15 @@ impl Subject {
         self.tuning().by_name()
     }
 
-    /// Where results go: the run, or a directory of their own.
-    pub(super) fn home(&self, out: Option<&Path>) -> Result<RunDir, WorkflowError> {
+    /// Where results go: the run, the run within it of this layout, or a directory of their own.
+    pub(super) fn home(&self, out: Option<&Path>, layout: Layout) -> Result<RunDir, WorkflowError> {
+        if let Some(run) = self.measured_run().filter(|_| out.is_none()) {
+            let lies = |run: &RunDir| run.manifest().is_ok_and(|manifest| manifest.plan.placement.layout == layout);
+            let others = if lies(run) { Vec::new() } else { run.layouts()? };
+            if let Some(other) = others.into_iter().find(lies) {
+                return Ok(other);
+            }
+        }
         if let Some(run) = self.run().filter(|run| out.is_none_or(|out| same(out, run.path()))) {
             return Ok(run.clone());
         }

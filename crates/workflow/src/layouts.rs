@@ -1,0 +1,107 @@
+//! Runs of other layouts within a run, whose communicators share its rules.
+
+use std::collections::BTreeSet;
+
+use collrules_record::findings::{CellFinding, Findings};
+use collrules_record::laid_out::{CellInLayout, LaidOut};
+use collrules_record::rundir::RunDir;
+use collrules_record::{Arrangement, Manifest, Nodes, Ranks};
+use collrules_rules::table::all_builtin;
+use collrules_rules::{Apart, Collective, Distribution};
+use collrules_tuner::{Laid, Observations};
+
+use crate::error::WorkflowError;
+use crate::resume;
+
+/// A run of another layout.
+pub(crate) struct Other {
+    pub(crate) run: RunDir,
+    pub(crate) manifest: Manifest,
+    name: String,
+    observations: Observations,
+}
+
+impl Other {
+    /// Those within a run.
+    pub(crate) fn of(run: &RunDir) -> Result<Vec<Self>, WorkflowError> {
+        run.layouts()?.into_iter().map(Self::read).collect()
+    }
+
+    fn read(run: RunDir) -> Result<Self, WorkflowError> {
+        let manifest = run.manifest()?;
+        resume::refuse_comparison(&run, &manifest)?;
+        let name = run.path().display().to_string();
+        let failed = WorkflowError::analysis(&name);
+        let read = Observations::from_samples(&run.samples()?.text).and_then(Observations::apart_from_rules);
+        let (observations, _) = read.map_err(failed)?;
+        Ok(Self { observations: observations.expecting(manifest.plan.launches), run, manifest, name })
+    }
+
+    /// For an analysis.
+    pub(crate) fn laid(&self) -> Laid<'_> {
+        Laid { observations: &self.observations, placement: &self.manifest.plan.placement, run: &self.name }
+    }
+}
+
+/// Gives each layout the rules that it would have alone, in findings of the first: where communicators of one size lie in several
+/// ways, each has blocks of its own in the file. What 6.0 has no word for, several nodes with several ranks, comes last there, as
+/// the table for any.
+pub(crate) fn keep_apart(findings: &mut Findings, others: &[Findings]) {
+    if others.is_empty() {
+        return;
+    }
+    let all: Vec<&Findings> = std::iter::once(&*findings).chain(others).collect();
+    let (mut table, mut apart) = (findings.table.clone(), Vec::new());
+    let blocks: BTreeSet<(Collective, Ranks)> =
+        all.iter().flat_map(|one| &one.cells).map(|cell| (cell.cell.collective, cell.cell.ranks)).collect();
+    for (collective, ranks) in blocks {
+        let has =
+            |one: &&&Findings| one.cells.iter().any(|it| (it.cell.collective, it.cell.ranks) == (collective, ranks));
+        let having: Vec<&&Findings> = all.iter().filter(has).collect();
+        let only_own = having.len() == 1 && std::ptr::eq(*having[0], all[0]);
+        for one in having.into_iter().filter(|_| !only_own) {
+            let steps = one.table.get(collective).cloned().unwrap_or_else(all_builtin);
+            let sizes = steps.get(ranks.0.into()).clone();
+            match arrangement(one, ranks).distribution() {
+                Distribution::Any => {
+                    let mut steps = table.get(collective).cloned().unwrap_or_else(all_builtin);
+                    steps.set(ranks.0.into(), Some(u64::from(ranks.0) + 1), sizes);
+                    table.set(collective, steps);
+                }
+                distribution => apart.push(Apart { collective, ranks, distribution, sizes }),
+            }
+        }
+    }
+    let layouts = all.iter().map(|one| alone(one)).collect();
+    (findings.table, findings.apart, findings.layouts) = (table, apart, layouts);
+    findings.remarks.push(
+        "Open MPI 6.0 tells communicators apart by where their ranks are, so that each layout has rules of its own. That its \
+         files say so is read from its source, and was not run. Of MPI_COMM_WORLD it never knows that it has one rank per node."
+            .to_owned(),
+    );
+}
+
+fn arrangement(findings: &Findings, ranks: Ranks) -> Arrangement {
+    findings.placement.nodes.get(&ranks).and_then(Nodes::arrangement).unwrap_or(Arrangement::Full)
+}
+
+/// What a layout has where it shares nothing.
+fn alone(findings: &Findings) -> LaidOut {
+    let cell = |cell: &CellFinding| {
+        let served = cell.served_candidate();
+        CellInLayout {
+            cell: cell.cell,
+            arrangement: arrangement(findings, cell.cell.ranks),
+            weight: 1.0,
+            wanted: served,
+            wanted_gain: cell.served_gain(),
+            served,
+            served_gain: cell.served_gain(),
+        }
+    };
+    LaidOut {
+        layout: findings.placement.layout,
+        run: findings.source.clone(),
+        cells: findings.cells.iter().map(cell).collect(),
+    }
+}
