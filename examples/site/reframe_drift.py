@@ -1,6 +1,6 @@
 """A ReFrame check: does the machine still behave as it did when it was tuned, and do its rules still hold?
 
-    reframe -c reframe_drift.py -r -S CollrulesDrift.run=/opt/collrules/runs/5.0.7
+    reframe -c reframe_drift.py -r -S CollrulesDrift.tuned=/opt/collrules/runs/5.0.7
 
 collrules starts the MPI jobs itself, inside the allocation that ReFrame asks for: as many nodes and tasks as the run had.
 """
@@ -14,7 +14,7 @@ from reframe.core.builtins import performance_function, run_after, run_before, s
 
 @rfm.simple_test
 class CollrulesDrift(rfm.RunOnlyRegressionTest):
-    run = variable(str, value="/opt/collrules/runs/5.0.7")
+    tuned = variable(str, value="/opt/collrules/runs/5.0.7")
     nodes = variable(int, value=8)
     tasks_per_node = variable(int, value=32)
 
@@ -33,7 +33,7 @@ class CollrulesDrift(rfm.RunOnlyRegressionTest):
     @run_before("run")
     def start_without_a_launcher(self):
         # The run directory may be read-only for whoever runs the check.
-        self.executable_opts = ["drift", self.run, "--cells", "20", "--out", "drift"]
+        self.executable_opts = ["drift", self.tuned, "--cells", "20", "--out", "drift"]
         self.postrun_cmds = ["echo exit $?"]
         if hasattr(self, "job"):
             self.job.launcher.options = []

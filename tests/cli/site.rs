@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{Ran, bounded};
+use crate::support::{Ran, bounded, collrules, skip};
 
 fn site(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/site").join(name)
@@ -63,6 +63,29 @@ fn reframe_reads_the_check() {
     }
 }
 
+/// Where there is a ReFrame, it runs the check on a simulated run.
+#[test]
+fn reframe_runs_the_check() {
+    if Command::new("reframe").arg("--version").output().is_err() {
+        return skip("there is no reframe");
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name).display().to_string();
+    collrules("tune --simulate --ops bcast --np 8 --refine 0 -q --out", scratch.path().join("tuned").as_path())
+        .exits(0);
+    let programs = Path::new(env!("CARGO_BIN_EXE_collrules")).parent().unwrap().display().to_string();
+    let path = format!("{programs}:{}", std::env::var("PATH").unwrap_or_default());
+    let check = site("reframe_drift.py").display().to_string();
+    let tuned = format!("CollrulesDrift.tuned={}", at("tuned"));
+    let ran = Command::new("reframe")
+        .args(["-c", &check, "-r", "-S", &tuned, "--prefix", &at("reframe")])
+        .env("PATH", path)
+        .env("HOME", scratch.path())
+        .current_dir(scratch.path())
+        .output();
+    Ran::from(ran.unwrap()).exits(0).says("Ran 1/1 test case(s) from 1 check(s) (0 failure(s)");
+}
+
 /// Names of targets of the Makefile that recipes make.
 fn has_target(name: &str) -> bool {
     let makefile = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Makefile")).unwrap();
@@ -76,7 +99,7 @@ fn recipes_are_read_and_make_what_there_is() {
          print(made.build_targets[0], made.install_targets[0])\n\
          eb = {{}}\nexec(open({:?}).read(), eb)\nprint(eb['buildopts'].split()[0], eb['version'])",
         site("package.py"),
-        site("collrules-0.1.0-gompi-2024a.eb")
+        site("collrules-0.1.0-gompi-2025b.eb")
     );
     let Some(ran) = python(&script) else { return };
     let words: Vec<&str> = ran.stdout.split_whitespace().collect();

@@ -42,7 +42,7 @@ impl Model {
     pub(crate) const LETDOWN_BYTES: u64 = 256 << 10;
 
     /// The model of a scenario.
-    pub(crate) fn new(scenario: Scenario, hosts: Hosts) -> Self {
+    pub(super) fn new(scenario: Scenario, hosts: Hosts) -> Self {
         match scenario {
             Scenario::Slowed => Self { scenario: Scenario::Stale, slower: 1.25, hosts },
             scenario => Self { scenario, slower: 1.0, hosts },
