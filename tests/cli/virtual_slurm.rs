@@ -141,7 +141,7 @@ fn programs_that_srun_starts_are_counted() {
         let lines = format!(
             "export LD_LIBRARY_PATH={libraries}\nprofiled() {{ $C profile --library {library} --out $OUT/$1 -- \
              srun $2 -N2 --ntasks-per-node=2 --mpi=pmix {program}; }}\nprofiled plain\n\
-             profiled listed --export=PATH,LD_LIBRARY_PATH\n! profiled none --export=NONE\n",
+             profiled listed --export=HOME,PATH,LD_LIBRARY_PATH\n! profiled none --export=NONE\n",
             library = library().display(),
             program = program.display(),
         );
