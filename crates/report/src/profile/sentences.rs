@@ -64,7 +64,8 @@ pub(super) fn answer(profile: &Profile, prospects: &Prospects) -> Vec<String> {
             }
         }
         (Some(run), None) => said.push(format!(
-            "{} measured none of what this program calls. `collrules tune --profile FILE` does.",
+            "{} says nothing of what this program calls; the table says why. `collrules tune --profile FILE` measures it, and \
+             a longer --budget helps where it was timed too seldom.",
             plain::line(run)
         )),
         (None, _) => said.push(format!(
