@@ -33,7 +33,14 @@ pub fn notes(findings: &Findings, tool: &str) -> Notes {
     let blocks = findings.cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks));
     for cells in blocks {
         let (collective, ranks) = (cells[0].cell.collective, cells[0].cell.ranks);
-        notes.blocks.insert((collective, ranks.0.into()), vec![evidence(cells, findings.placement.nodes.get(&ranks))]);
+        let mut said = evidence(cells, findings.placement.nodes.get(&ranks));
+        let sharing =
+            findings.layouts.iter().flat_map(|layout| &layout.cells).filter(|cell| cell.cell == cells[0].cell);
+        if findings.apart.is_empty() && sharing.clone().count() > 1 {
+            let all: Vec<String> = sharing.map(|cell| cell.arrangement.to_string()).collect();
+            said += &format!("; one rule for {}", listed(&all));
+        }
+        notes.blocks.insert((collective, ranks.0.into()), vec![said]);
         rule_notes(findings, &stretches, collective, ranks, &mut notes);
     }
     notes
