@@ -207,12 +207,17 @@ fn compared(
     let Some(spending) = first_comparison(share, started.startup) else {
         session.say(&format!(
             "{} of the budget is too short for two pairs of launches, each of which takes {} to start: the \
-             rules were not compared with the builtin in fresh launches; `collrules validate {}` does that",
+             rules were not compared with the builtin in fresh launches; `collrules validate {}{}` does that",
             share
                 .filter(|share| Some(*share) != validation_share(tuning.budget))
                 .map_or_else(|| "a quarter".to_owned(), |share| format!("what is left ({})", share.rounded()),),
             started.startup,
             published.run.path().display(),
+            if home.path() == published.run.path() {
+                String::new()
+            } else {
+                format!(" --layout {}", tuning.system.layout)
+            },
         ));
         return Ok(published);
     };
