@@ -44,7 +44,7 @@ fn bad_days_time_limits() {
     let lines = "O='--ops bcast,allreduce,allgather --np 2,4 --sizes 1K:256K'\n\
         $C submit --nodes 2 --ppn 2 --time 1m --out $OUT/whole -- tune $O; gone $(job $OUT/whole)\n\
         scontrol show job $(job $OUT/whole) | grep -o 'JobState=[A-Z]*'\n\
-        $C submit --nodes 2 --ppn 2 --time 10m --out $OUT/run -- tune $O; begun $OUT/run\n\
+        $C submit --nodes 2 --ppn 2 --time 4m --out $OUT/run -- tune $O; begun $OUT/run\n\
         scontrol update jobid=$(job $OUT/run) TimeLimit=1; $C watch --every 1s --lag 3s $OUT/run\n\
         scontrol show job $(job $OUT/run) | grep -o 'JobState=[A-Z]*'; rows $OUT/run > $OUT/before\n\
         $C submit --nodes 2 --ppn 2 --time 1m --out $OUT/run -- tune $O; gone $(job $OUT/run)\n\
