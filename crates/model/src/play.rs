@@ -310,8 +310,10 @@ impl Stage<'_> {
             return true;
         }
         if across <= planned {
+            // What is left by rounding is nothing: so short a time would not move the clock.
+            let moment = 1e-12_f64.max(self.now * 4.0 * f64::EPSILON);
             let (over, on): (Vec<Flow>, Vec<Flow>) =
-                std::mem::take(&mut self.flows).into_iter().partition(|flow| flow.left <= flow.rate * 1e-12);
+                std::mem::take(&mut self.flows).into_iter().partition(|flow| flow.left <= flow.rate * moment);
             self.flows = on;
             for flow in over {
                 let latency = self.platform.latency(flow.message.from, flow.message.to);
@@ -449,6 +451,21 @@ mod tests {
         let links = [[Some(0), Some(1)], [Some(0), Some(2)], [Some(0), None]];
         let given = shares(&links, &[f64::INFINITY, f64::INFINITY, 1.5], &[9.0, 2.0, 100.0]);
         assert_eq!(given, [2.0, 5.5, 1.5]);
+    }
+
+    /// Late in a long play, what rounding leaves of a message takes less time than the clock can tell.
+    #[test]
+    fn long_plays_end() {
+        let platform = Platform::shared_links(8, 3.0);
+        let (before, bytes) = (100_000.1, |to: u32| 963 + 37 * u64::from(to));
+        let mut root = vec![Action::Busy(before)];
+        root.extend((1..8).map(|to| Action::Send { to, bytes: bytes(to) }));
+        let mut programs = vec![root];
+        programs.extend((1..8).map(|_| vec![Action::Receive { from: 0 }]));
+        let ends = play(&platform, &programs).expect("it ends");
+        let all: u64 = (1..8).map(bytes).sum();
+        let last = ends.into_iter().fold(0.0, f64::max) - before;
+        assert!((3.0 * last / all as f64 - 1.0).abs() < 1e-9, "{last} for {all}");
     }
 
     #[test]

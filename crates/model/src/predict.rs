@@ -47,7 +47,9 @@ pub(crate) fn played(model: &Model, release: Release, call: Call) -> Result<Esti
 /// The same, corrected by what this algorithm took over its predictions on as many ranks, where the model has seen it.
 pub fn predict(model: &Model, release: Release, call: Call) -> Result<(Estimate, bool), Unsaid> {
     let played = played(model, release, call)?;
-    let said = correction(model.quality.iter(), call, played.point);
+    // Algorithms have other numbers in other releases.
+    let same = model.release.is_none_or(|measured| measured == release);
+    let said = correction(model.quality.iter().filter(|_| same), call, played.point);
     Ok((played.map(|time| time * said.unwrap_or(played.point) / played.point), said.is_some()))
 }
 

@@ -100,7 +100,7 @@ pub enum Middle {
 }
 
 impl Middle {
-    fn is_median(&self) -> bool {
+    pub(crate) fn is_median(&self) -> bool {
         *self == Self::Median
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::allocation::BatchSystem;
 use crate::candidate_name::CandidateName;
 use crate::clock::SyncMethod;
-use crate::findings::Criteria;
+use crate::findings::{Criteria, Middle};
 use crate::han_choice::HanSettings;
 use crate::mockup::Mockup;
 use crate::placement::Layout;
@@ -402,6 +402,10 @@ pub struct Validating {
     /// Differences, in percent, that count as none
     #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]
     pub min_difference: f64,
+    /// What of the calls is compared [default: what decided on the rules of a run; for other files the median]
+    #[arg(long = "statistic", value_enum)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub middle: Option<Middle>,
     /// Largest acceptable share of wrong verdicts among those of faster and slower, in percent
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub error_rate: f64,

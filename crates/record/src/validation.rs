@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
 use crate::estimate::{Estimate, geometric_mean};
+use crate::findings::Middle;
 use crate::format::FormatVersion;
 use crate::units::Seconds;
 
@@ -82,6 +83,9 @@ pub struct Criteria {
     pub error_rate: f64,
     /// Confidence of the intervals.
     pub level: f64,
+    /// What of the calls of a launch is compared.
+    #[serde(default, skip_serializing_if = "Middle::is_median")]
+    pub middle: Middle,
     /// The smallest step of the clock; a difference of less than two of them counts as none. 0 where it is unknown.
     #[serde(default)]
     pub clock_step: Seconds,
@@ -97,7 +101,14 @@ fn one() -> u32 {
 
 impl Default for Criteria {
     fn default() -> Self {
-        Self { min_difference: 0.03, error_rate: 0.05, level: 0.95, clock_step: Seconds(0.0), looks: one() }
+        Self {
+            min_difference: 0.03,
+            error_rate: 0.05,
+            level: 0.95,
+            middle: Middle::default(),
+            clock_step: Seconds(0.0),
+            looks: one(),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What pairs of launches, one without a rules file and one with it, say about the file.
 //!
-//! The launch is the unit of replication: what is compared are the medians of a cell in the two launches of a pair. There
+//! The launch is the unit of replication: what is compared are the medians, or means, of a cell in the two launches of a pair. There
 //! are three to five pairs as a rule, so that a cell alone cannot say how much launches differ. All cells together can:
 //! see `noise`.
 //!
@@ -16,6 +16,7 @@ pub(crate) mod noise;
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::{Estimate, median};
+use collrules_record::findings::Middle;
 use collrules_record::validation::{Criteria, FailedCell, Outcome, Round, ValidatedCell};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::Choice;
@@ -67,7 +68,8 @@ pub(crate) fn compare_with(
     let timings: Vec<(&CellTimings, Candidate)> =
         timings.iter().filter_map(|timings| Some((timings, with(timings.cell)?))).collect();
     let failed = timings.iter().flat_map(|(timings, with)| failures(timings, *with)).collect();
-    let sides: Vec<Sides> = timings.iter().filter_map(|(timings, with)| Sides::of(timings, *with)).collect();
+    let sides: Vec<Sides> =
+        timings.iter().filter_map(|(timings, with)| Sides::of(timings, *with, criteria.middle)).collect();
     let gains: Vec<Gains> = sides.iter().map(Sides::gains).collect();
     let noise = noise::estimate(&gains);
     let tests: Vec<Option<Test>> = gains.iter().zip(&noise).map(|(gains, noise)| Test::of(gains, *noise)).collect();
@@ -138,7 +140,7 @@ pub fn doubtful(round: &Round, criteria: Criteria) -> Vec<Cell> {
     round.cells.iter().filter(may_lose).map(|cell| cell.cell).collect()
 }
 
-/// The medians of a cell in each pair of launches, in seconds: without the file, and with it.
+/// The medians, or means, of a cell in each pair of launches, in seconds: without the file, and with it.
 struct Sides {
     cell: Cell,
     pairs: BTreeMap<u32, [f64; 2]>,
@@ -147,13 +149,17 @@ struct Sides {
 }
 
 impl Sides {
-    fn of(timings: &CellTimings, with: Candidate) -> Option<Self> {
+    fn of(timings: &CellTimings, with: Candidate, middle: Middle) -> Option<Self> {
         let side = |candidate| {
             let series = timings.series.iter().find(|series| series.candidate == candidate)?;
             let by_launch = series.timings.chunk_by(|a, b| a.launch == b.launch);
             let of_launch = by_launch.filter_map(|launch| {
                 let mut seconds: Vec<f64> = launch.iter().map(|timing| timing.seconds).collect();
-                Some((launch[0].launch, (median(&mut seconds)?, 1.0 / launch.len() as f64)))
+                let of_launch = match middle {
+                    Middle::Median => median(&mut seconds)?,
+                    Middle::Mean => seconds.iter().sum::<f64>() / seconds.len() as f64,
+                };
+                Some((launch[0].launch, (of_launch, 1.0 / launch.len() as f64)))
             });
             Some(of_launch.collect::<BTreeMap<u32, (f64, f64)>>())
         };

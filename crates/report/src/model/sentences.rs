@@ -134,7 +134,9 @@ pub(super) fn lines(model: &Model) -> Vec<String> {
             .into_iter()
             .filter_map(|(name, value)| Some(format!("{name} = {}", value?)))
             .collect();
-            said.push(format!("{place}, LogGP: {}.", listed(&parts)));
+            if !parts.is_empty() {
+                said.push(format!("{place}, LogGP: {}.", listed(&parts)));
+            }
         }
     }
     said

@@ -98,6 +98,7 @@ fn rules(findings: &Findings, now: &Observations, anchors: &[Anchor], criteria: 
         min_difference: criteria.min_difference,
         error_rate: SHARE * criteria.error_rate,
         level: criteria.level,
+        middle: findings.criteria.middle,
         clock_step: findings.criteria.clock_step,
         looks: 1,
     };

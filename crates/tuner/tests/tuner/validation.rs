@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use collrules_record::findings::Middle;
 use collrules_record::policy::Assumptions;
 use collrules_record::sample::COLUMNS;
 use collrules_record::validation::{Criteria, Outcome, Round, ValidatedCell};
@@ -107,6 +108,27 @@ impl Study {
             (0..2).for_each(|_| self.pair(&doubtful));
         }
         self.round(criteria)
+    }
+}
+
+/// Rules under which one call in ten takes fifty times as long: slower where means decide, and nothing where medians do.
+#[test]
+fn what_decides_is_what_is_validated() {
+    let mut study = Study::new(1, QUIET, |_| 1.0);
+    (0..4).for_each(|_| study.pair(&cells()));
+    let Cell { collective, ranks, bytes } = cells()[0];
+    for (pair, round) in (0..4).flat_map(|pair| (1..11).map(move |round| (pair, round))) {
+        for candidate in [Candidate::Builtin, Candidate::Rules] {
+            let seconds = if candidate == Candidate::Rules && round == 5 { 5e-3 } else { 1e-4 };
+            let times = format!("{seconds},{seconds},{seconds}");
+            let (ranks, bytes) = (ranks.0, bytes.0);
+            let _ = writeln!(study.text, "{pair},0,{round},{collective},{ranks},{bytes},{candidate},{times},");
+        }
+    }
+    for (middle, expected) in [(Middle::Median, Outcome::Same), (Middle::Mean, Outcome::Slower)] {
+        let round = study.round(Criteria { middle, ..Criteria::default() });
+        let found = round.cells.iter().find(|found| found.cell == cells()[0]).expect("it was compared");
+        assert_eq!(found.verdict, expected, "{found:?}");
     }
 }
 

@@ -110,6 +110,7 @@ pub fn validate(
     let options = &Validating { budget, ..options.clone() };
     let startup = started.startup;
     let mut subject = Subject::new(opened, options, &started, session)?;
+    let options = &Validating { middle: options.middle.or_else(|| subject.middle()), ..options.clone() };
     let elsewhere = |run: &RunDir| out.is_some_and(|out| !subject::same(out, run.path()));
     if options.repair && subject.run().is_some_and(elsewhere) {
         return Err(WorkflowError::Usage(format!(
@@ -244,6 +245,7 @@ fn compared(
         pairs: PAIRS,
         budget: share.map(of_first_comparison),
         min_difference: tuning.criteria.min_gain,
+        middle: Some(tuning.criteria.middle),
         error_rate: tuning.criteria.error_rate,
         deploy: DeployWay::Environment,
         repair: true,
@@ -289,6 +291,7 @@ fn bench<'a>(
         criteria: Criteria {
             min_difference: options.min_difference,
             error_rate: options.error_rate,
+            middle: options.middle.unwrap_or_default(),
             clock_step: started.survey.clock_step,
             looks: 1 + FURTHER_LOOKS,
             ..Criteria::default()

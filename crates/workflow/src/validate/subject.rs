@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use collrules_record::findings::Findings;
+use collrules_record::findings::{Findings, Middle};
 use collrules_record::options::Validating;
 use collrules_record::policy::Assumptions;
 use collrules_record::rival;
@@ -248,6 +248,15 @@ impl Subject {
             Origin::Foreign(_) => None,
             Origin::Analysis { run, .. } => Some(run),
             Origin::Run(tuned) => Some(&tuned.run),
+        }
+    }
+
+    /// What of the calls decided on the rules, where they come from an analysis.
+    pub(super) fn middle(&self) -> Option<Middle> {
+        match &self.origin {
+            Origin::Foreign(_) => None,
+            Origin::Analysis { findings, .. } => Some(findings.criteria.middle),
+            Origin::Run(tuned) => Some(tuned.findings.criteria.middle),
         }
     }
 
