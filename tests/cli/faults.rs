@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::running::{Process, Running, is_alive, kill, wait_for};
-use crate::support::{OpenMpi, Ran, bounded, collrules, prepare, skip, under_each_release};
+use crate::support::{OpenMpi, Ran, bounded, collrules, prepare, skip, under_each_release, under_one_release};
 
 /// A stand-in for the worker.
 pub(crate) fn script(directory: &Path, text: &str) -> PathBuf {
@@ -45,7 +45,7 @@ fn workers_that_do_not_do_their_job_are_named() {
 /// A launcher of another Open MPI than the one that the worker loads, in a prefix of its own.
 #[test]
 fn the_library_is_looked_for_beside_mpirun_and_named_where_it_is_the_wrong_one() {
-    under_each_release(|mpi| {
+    under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let (bin, lib) = (scratch.path().join("bin"), scratch.path().join("lib64"));
         fs::create_dir(&bin).unwrap();
@@ -154,7 +154,7 @@ fn a_candidate_that_hangs_inside_open_mpi_is_left_out_of_the_rules() {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
         let arguments = "tune --ops bcast --np 4 --sizes 2K --oversubscribe --budget 12s --launches 2 --hang-timeout 4s \
-                         --out";
+                         --refine 0 --no-validate --out";
         let mut command = mpi.collrules(arguments, &out);
         command.args(["--mpirun-args", "--mca coll_tuned_bcast_algorithm_knomial_radix 1"]);
         Ran::from(command.output().unwrap()).exits(0).says("The bcast candidate knomial (7/0/0/0) failed on 4 ranks");
@@ -164,7 +164,7 @@ fn a_candidate_that_hangs_inside_open_mpi_is_left_out_of_the_rules() {
 /// A launcher that does not listen, and has children that don't either.
 #[test]
 fn a_launcher_that_ignores_the_end_is_killed_with_all_its_processes() {
-    under_each_release(|mpi| {
+    under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let pids = scratch.path().join("pids");
         let text = format!(
@@ -189,7 +189,7 @@ fn a_launcher_that_ignores_the_end_is_killed_with_all_its_processes() {
 
 #[test]
 fn a_builtin_that_fails_costs_its_cell_alone() {
-    under_each_release(|mpi| {
+    under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let (ran, samples) = measure_with_fault(mpi, scratch.path(), "exit time bcast 4 2048 builtin", "--budget 12s");
         ran.exits(0);
@@ -298,7 +298,7 @@ fn who_asks_for_the_end_gets_it_in_order() {
 
 #[test]
 fn two_controllers_do_not_share_a_directory() {
-    under_each_release(|mpi| {
+    under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let mut run = Running::start(mpi, scratch.path(), 4);
         run.await_samples(10);
@@ -316,7 +316,7 @@ fn two_controllers_do_not_share_a_directory() {
 
 #[test]
 fn another_system_does_not_go_on_with_a_run() {
-    under_each_release(|mpi| {
+    under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let mut run = Running::start(mpi, scratch.path(), 5);
         run.await_samples(10);

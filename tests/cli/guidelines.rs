@@ -194,7 +194,7 @@ mod real {
     use collrules_runner::wire::Event;
 
     use super::*;
-    use crate::support::{OpenMpi, alone_under_each_release, no_networks, under_each_release};
+    use crate::support::{OpenMpi, alone_under_one_release, no_networks, under_each_release};
 
     /// All mock-ups at two odd sizes on 2 to 5 ranks, whose calls are cut down as the fault says.
     fn check(mpi: &OpenMpi, scratch: &Path, fault: Option<&str>, ranks: &str) -> Checked {
@@ -346,7 +346,7 @@ mod real {
     #[test]
     fn a_mockup_of_nodes_that_lacks_a_call_is_found_out() {
         // A barrier is found out by waits, which other jobs would disturb.
-        alone_under_each_release(|mpi| {
+        alone_under_one_release(|mpi| {
             for skipped in 0..4 {
                 let scratch = tempfile::tempdir().unwrap();
                 let outcome = of_nodes(mpi, scratch.path(), Some(&format!("skip:{skipped} check * * * *")));
@@ -364,7 +364,7 @@ mod real {
     #[test]
     fn a_mockup_that_lacks_a_call_is_found_out() {
         // A barrier is found out by waits, which other jobs would disturb.
-        alone_under_each_release(|mpi| {
+        alone_under_one_release(|mpi| {
             for skipped in [0, 1] {
                 let scratch = tempfile::tempdir().unwrap();
                 let found = check(mpi, scratch.path(), Some(&format!("skip:{skipped} check * * * *")), "3");

@@ -9,7 +9,7 @@ use collrules_record::Profile;
 use collrules_record::profile::Mode;
 use collrules_rules::Operation;
 
-use crate::support::{OpenMpi, Ran, bounded, prepare, skip, under_each_release};
+use crate::support::{OpenMpi, Ran, bounded, prepare, skip, under_each_release, under_one_release};
 
 /// The library: built with the tests, since they depend on its crate.
 pub(crate) fn library() -> PathBuf {
@@ -288,7 +288,7 @@ fn a_program_in_python_is_counted() {
 
 #[test]
 fn what_cannot_be_profiled_is_said_in_a_sentence() {
-    under_each_release(|mpi| {
+    under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let out = |name: &str| scratch.path().join(name);
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
@@ -373,7 +373,7 @@ fn programs_that_srun_starts_are_counted() {
 
 #[test]
 fn programs_of_another_mpi_are_told_apart() {
-    under_each_release(|mpi| {
+    under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/foreign.c");
         let (library, program) = (scratch.path().join("libforeign.so"), scratch.path().join("foreign"));
@@ -405,7 +405,7 @@ fn rules(scratch: &Path) -> PathBuf {
 fn a_program_is_tried_in_pairs_until_it_is_clear() {
     const SLOWER: &str = "if test -n \"$OMPI_MCA_coll_tuned_dynamic_rules_filename\"; then echo took 2.0$RANDOM; \
         else echo took 1.0; fi";
-    under_each_release(|mpi| {
+    under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let rules = rules(scratch.path());
         let attempt = |out: &str, more: &[&str], script: &str| {
@@ -434,7 +434,7 @@ fn a_program_is_tried_in_pairs_until_it_is_clear() {
 #[test]
 fn the_profiler_is_tried_like_a_tuning() {
     const SLOWER: &str = "if test -n \"$COLLRULES_PROFILE_DIR\"; then echo took 2.0$RANDOM; else echo took 1.0; fi";
-    under_each_release(|mpi| {
+    under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let Some(program) = compiled(scratch.path(), "mpicc", "calls.c", &[]) else { return };
         let attempt = |out: &str, more: &[&str], script: &str| {

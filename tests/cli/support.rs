@@ -231,6 +231,13 @@ pub(crate) fn under_each_release(test: impl Fn(&OpenMpi) + Sync) {
     });
 }
 
+/// Runs a test under the first installation: for what does not depend on the release.
+#[cfg(feature = "mpi")]
+pub(crate) fn under_one_release(test: impl Fn(&OpenMpi)) {
+    let _place = PLACES.take(false);
+    installations().first().into_iter().for_each(test);
+}
+
 /// Runs a test while no other job runs: for those that judge times, or bring up what there is once.
 #[cfg(feature = "mpi")]
 pub(crate) fn alone<T>(test: impl FnOnce() -> T) -> T {
@@ -242,4 +249,10 @@ pub(crate) fn alone<T>(test: impl FnOnce() -> T) -> T {
 #[cfg(feature = "mpi")]
 pub(crate) fn alone_under_each_release(test: impl Fn(&OpenMpi)) {
     alone(|| installations().iter().for_each(test));
+}
+
+/// Runs a test under the first installation, [`alone`].
+#[cfg(feature = "mpi")]
+pub(crate) fn alone_under_one_release(test: impl Fn(&OpenMpi)) {
+    alone(|| installations().first().into_iter().for_each(test));
 }

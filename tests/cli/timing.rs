@@ -7,7 +7,7 @@ use std::path::Path;
 use collrules_record::RunDir;
 use collrules_record::clock::{ClockCheck, ClockFact, ClockLine, Harness, LaunchEnd};
 
-use crate::support::{OpenMpi, Ran, alone_under_each_release, collrules, under_each_release};
+use crate::support::{OpenMpi, Ran, alone_under_each_release, alone_under_one_release, collrules, under_each_release};
 
 fn tune(mpi: &OpenMpi, out: &Path, arguments: &str, worker: Option<&Path>) -> Vec<ClockLine> {
     let mut command = mpi.collrules(&format!("tune --oversubscribe {arguments} --out"), out);
@@ -36,7 +36,8 @@ fn the_harness_says_what_it_adds_and_that_is_little() {
     alone_under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
-        let lines = tune(mpi, &out, "--ops bcast --np 2 --sizes 1 --budget 5s --launches 2", None);
+        let lines =
+            tune(mpi, &out, "--ops bcast --np 2 --sizes 1 --budget 5s --launches 2 --refine 0 --no-validate", None);
         assert_eq!((harness(&lines).len(), ends(&lines).len()), (2, 2), "{lines:?}");
         for found in harness(&lines) {
             assert!(found.turn.0 > 0.0 && found.turn.0 < 1e-6, "{found:?}");
@@ -67,10 +68,11 @@ fn clocks_that_are_hours_apart_are_set_by_one() {
         crate::support::skip("this user cannot make time namespaces");
         return;
     }
-    alone_under_each_release(|mpi| {
+    alone_under_one_release(|mpi| {
         // 5.0's shared memory and PMIx live across namespaces; only clocks differ.
         let out = scratch.path().join(format!("run-{}", mpi.version));
-        let arguments = "--ops bcast --np 2 --sizes 1,4K --budget 20s --launches 1 --sync roundtime";
+        let arguments =
+            "--ops bcast --np 2 --sizes 1,4K --budget 20s --launches 1 --sync roundtime --refine 0 --no-validate";
         let lines = tune(mpi, &out, arguments, Some(&worker));
         assert_eq!(harness(&lines)[0].clocks, 2);
         let found = checks(&lines);

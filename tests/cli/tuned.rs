@@ -105,7 +105,8 @@ fn settings_in_force_are_deployed() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
-        let arguments = "tune --np 2 --sizes 64K --ops bcast --budget 6s --oversubscribe --out";
+        let arguments =
+            "tune --np 2 --sizes 64K --ops bcast --budget 6s --refine 0 --no-validate --oversubscribe --out";
         let mut command = mpi.collrules(arguments, &out);
         command
             .args(["--mpirun-args", "--mca coll_sm_priority 0"])

@@ -3,7 +3,7 @@
 //! It is stricter than Open MPI 6.0: what is accepted there and then does not do what it says (`"comm_size_max": "inf"`,
 //! `segsize`, algorithms that do not exist) has no place in a good file.
 
-#![allow(missing_docs, dead_code)]
+#![allow(dead_code)]
 
 use std::fs;
 use std::path::Path;
@@ -180,6 +180,6 @@ fn the_schema_is_up_to_date() {
     let committed = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         committed == generated(),
-        "out of date; make it again with UPDATE_SCHEMA=1 cargo test -p collrules-rules --test schema"
+        "out of date; make it again with UPDATE_SCHEMA=1 cargo test -p collrules-rules --test rules schema"
     );
 }

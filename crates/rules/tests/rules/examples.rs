@@ -1,7 +1,5 @@
 //! The example files mean the same to every version that reads them, and are safe.
 
-#![allow(missing_docs)]
-
 use std::fs;
 use std::path::Path;
 

@@ -1,0 +1,4 @@
+//! Reference algorithms, played in memory.
+
+mod cost;
+mod data;
