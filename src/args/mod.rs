@@ -1,36 +1,28 @@
 //! The command line, as it is parsed; nothing here opens or decides anything.
 
 mod bench;
-pub(crate) mod doctor;
 mod drift;
+mod files;
 mod generate;
 mod guidelines;
 mod import;
-mod install;
 mod irregular;
 mod merge;
 mod model;
 mod profile;
 mod report;
-mod session;
 mod study;
 mod submit;
-mod tree;
-mod validate;
-mod verify;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Arg, ArgAction, ArgMatches, CommandFactory, Parser, Subcommand};
 use collrules_record::Policy;
 use collrules_record::findings::Criteria;
-use collrules_record::options::{Grid, Tuning};
-use collrules_record::units::{Bytes, Ranks};
-use collrules_rules::emit::TargetFormat;
-use collrules_rules::han::Level;
-use collrules_rules::{Behaviour, Collective, Distribution, Release};
+use collrules_record::options::{Grid, Launching, System, Tuning};
+use collrules_rules::Release;
 
 pub(crate) use collrules_workflow::analyze::TABLE_RELEASE;
 use collrules_workflow::profile::weighted;
@@ -39,21 +31,18 @@ use crate::failure::Failure;
 use crate::progress::Output;
 pub(crate) use bench::Bench;
 pub(crate) use drift::DriftArgs;
+pub(crate) use files::{Check, CheckFormat, Convert, Deny, Diff, Explain, Install, InstalledArgs};
+pub(crate) use files::{Tree, TreeFormat, Validate, Verify};
 pub(crate) use generate::{Completions, Man};
 pub(crate) use guidelines::Guidelines;
 pub(crate) use import::{Import, Plausible, Time, Unit};
-pub(crate) use install::{Install, InstalledArgs};
 pub(crate) use irregular::IrregularArgs;
 pub(crate) use merge::Merge;
 pub(crate) use model::{Fit, ModelAction, ModelArgs, Predict};
 pub(crate) use profile::{Profile, ProfileCommand, Show, Try};
 pub(crate) use report::{Report, ReportFormat};
-pub(crate) use session::Session;
 pub(crate) use study::StudyArgs;
 pub(crate) use submit::{StatusArgs, Submit, Watch};
-pub(crate) use tree::{Tree, TreeFormat};
-pub(crate) use validate::Validate;
-pub(crate) use verify::Verify;
 
 /// Tunes Open MPI's coll/tuned: measures every algorithm of a collective on this cluster, writes the rules file that
 /// makes Open MPI pick the right one, and shows that it does.
@@ -101,7 +90,7 @@ pub(crate) enum Command {
     /// Compare a rules file with the builtin in fresh launches without it and with it, and give back what is slower
     Validate(Validate),
     /// Say what is installed, which components would serve, and what is in the way of measuring, with remedies
-    Doctor(doctor::Doctor),
+    Doctor(Doctor),
     /// Show everything that is wrong with rules files, or might surprise, in any release
     Check(Check),
     /// Say which line of a rules file decides a call in each release, and what runs; without --op, show the whole file
@@ -169,6 +158,37 @@ pub(crate) struct Tune {
     pub(crate) session: Session,
 }
 
+/// What concerns the session rather than what is measured.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Session")]
+pub(crate) struct Session {
+    /// Resume the run in this directory; what it measures, and how, was decided when it began
+    #[arg(long, value_name = "DIR")]
+    pub(crate) resume: Option<PathBuf>,
+    /// Report what happens as JSON, one event per line on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Give up after this many launches that failed for no known reason
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) failures: u32,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit code: 0 if collrules can measure here, though perhaps with warnings; 4 if something has to be \
+                  fixed first."
+)]
+pub(crate) struct Doctor {
+    /// Directory for a file that exists while the command runs; all nodes have to see it
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) scratch: PathBuf,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) system: System<Launching>,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Analyze {
     /// A run directory, or a timing table (- is standard input): columns separated by commas, semicolons or tabs, plain or
@@ -200,128 +220,6 @@ pub(crate) struct Analyze {
     pub(crate) criteria: Criteria,
     #[command(flatten)]
     pub(crate) policy: Policy,
-}
-
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Exit code: 0 if nothing is as bad as what --deny says (errors), 1 if something is, 3 if a file \
-cannot be read."
-)]
-pub(crate) struct Check {
-    /// Rules files of any format; - is standard input, and a run directory stands for its rules
-    #[arg(value_name = "FILE", required = true)]
-    pub(crate) files: Vec<PathBuf>,
-    /// Release, or version, to check for; may be repeated. What one of these rejects is an error [default: all that
-    /// differ, and an older one need not know the format]
-    #[arg(long, value_name = "RELEASE", value_delimiter = ',')]
-    pub(crate) release: Vec<Behaviour>,
-    /// How problems are shown
-    #[arg(long, value_name = "HOW", default_value = "full", conflicts_with = "json")]
-    pub(crate) format: CheckFormat,
-    /// Answer in JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// What makes the check fail beside errors
-    #[arg(long, value_name = "WHAT")]
-    pub(crate) deny: Option<Deny>,
-    /// Mend, in place, what takes no decision. A file that a version accepts means the same to it afterwards; a file that
-    /// all ignore is mended to mean what it shows
-    #[arg(long)]
-    pub(crate) fix: bool,
-    /// Only show what --fix would change; exit with 1 if that is anything
-    #[arg(long, requires = "fix")]
-    pub(crate) dry_run: bool,
-}
-
-/// How a check shows problems.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CheckFormat {
-    /// A summary, then each kind of problem once with its line, reason and remedy, and where else it is
-    Full,
-    /// One line for each problem: FILE:LINE:COLUMN: CODE MESSAGE
-    Short,
-}
-
-/// What makes a check fail beside errors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Deny {
-    /// Warnings
-    Warnings,
-    /// Warnings and notes
-    Notes,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Explain {
-    /// The rules file, of any format; - is standard input, and a run directory stands for its rules
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// The collective that is called [default: show all ranges of all collectives]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) op: Option<Collective>,
-    /// Size of the communicator [default: show the ranges of all]
-    #[arg(long, value_name = "N")]
-    pub(crate) np: Option<Ranks>,
-    /// What the caller passes, as benchmarks print it: the block of one rank for scatter [default: show all ranges]
-    #[arg(long, value_name = "SIZE", requires_all = ["op", "np"])]
-    pub(crate) size: Option<Bytes>,
-    /// Topology level, in a rules file of coll/han: intra_node, inter_node, global_communicator
-    #[arg(long, value_name = "LEVEL", default_value = "global_communicator")]
-    pub(crate) level: Level,
-    /// Release, or version, to explain; may be repeated [default: all that differ]
-    #[arg(long, value_name = "RELEASE")]
-    pub(crate) release: Vec<Behaviour>,
-    /// Size of the datatype in bytes
-    #[arg(long, value_name = "N", default_value_t = 1, requires_all = ["op", "np"])]
-    pub(crate) type_size: u64,
-    /// See the call as a rank other than the root
-    #[arg(long, requires_all = ["op", "np"])]
-    pub(crate) not_root: bool,
-    /// The caller passes MPI_IN_PLACE
-    #[arg(long, requires_all = ["op", "np"])]
-    pub(crate) in_place: bool,
-    /// The operation does not commute
-    #[arg(long, requires_all = ["op", "np"])]
-    pub(crate) non_commutative: bool,
-    /// How the communicator lies on nodes: any, one-per-node, single-node
-    #[arg(long, value_name = "HOW", default_value = "any", requires_all = ["op", "np"])]
-    pub(crate) distribution: Distribution,
-    /// Answer in JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Convert {
-    /// The rules file, of any format; - is standard input, and a run directory stands for its rules
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// Format to write: classic (every release), v2 (4.1.8, 5.0.7, 6.0), json (6.0)
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) to: TargetFormat,
-    /// Release, or version, whose reading of the file is what it means [default: the newest that accepts it, if all
-    /// others that accept it read it alike]
-    #[arg(long, value_name = "RELEASE")]
-    pub(crate) release: Option<Behaviour>,
-    /// File to write, which must not exist [default: standard output]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Diff {
-    /// A rules file, of any format; - is standard input, and a run directory stands for its rules
-    #[arg(value_name = "A")]
-    pub(crate) left: PathBuf,
-    /// Another
-    #[arg(value_name = "B")]
-    pub(crate) right: PathBuf,
-    /// Release, or version, to compare for; may be repeated [default: all that differ and take both files]
-    #[arg(long, value_name = "RELEASE")]
-    pub(crate) release: Vec<Behaviour>,
-    /// Answer in JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 impl Tune {

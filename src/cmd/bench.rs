@@ -6,6 +6,7 @@ use std::path::Path;
 use collrules_record::benchmark::{Benchmark, Length};
 use collrules_record::cell::type_size;
 use collrules_record::rival;
+use collrules_record::rundir;
 use collrules_record::units::{Bytes, powers_of_two};
 use collrules_record::{Candidate, Component, Even, Layout};
 use collrules_report::osu::{Look, Table};
@@ -13,7 +14,6 @@ use collrules_rules::registry;
 use collrules_runner::{Backend, RunnerError};
 use collrules_workflow::publish::Published;
 use collrules_workflow::start::{self, Started};
-use collrules_workflow::verify;
 
 use crate::args::Bench;
 use crate::exit::Exit;
@@ -76,7 +76,7 @@ fn nodes(args: &Bench, hosts: &[String]) -> Result<Option<Even>, Failure> {
 
 /// Every rank opens the file, from wherever it was started. A run stands for its own.
 fn resolve(path: &Path) -> Result<std::path::PathBuf, Failure> {
-    verify::file(path).canonicalize().map_err(|cause| Failure::open(path, cause))
+    rundir::within(path, rundir::RULES).canonicalize().map_err(|cause| Failure::open(path, cause))
 }
 
 fn benchmark(args: &Bench, without: Vec<Component>) -> Benchmark {

@@ -6,6 +6,7 @@ use std::io::Write;
 
 use collrules_rules::lines::{Lines, plain};
 use collrules_rules::lint::{self, Edit, Fate, Fixed, Kind, Problem, Report, Severity};
+use collrules_rules::words::counted;
 use collrules_rules::{Behaviour, Span};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
 use serde_json::{Value, json};
@@ -137,8 +138,7 @@ fn summary(name: &str, report: &Report) -> String {
     let counts = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")];
     let counts = counts.map(|(severity, what)| (report.count(severity), what));
     let said = counts.iter().filter(|(count, _)| *count > 0);
-    let said: Vec<_> =
-        said.map(|(count, what)| format!("{count} {what}{}", if *count == 1 { "" } else { "s" })).collect();
+    let said: Vec<_> = said.map(|(count, what)| counted(*count, what)).collect();
     let said = if said.is_empty() { "no problems".to_owned() } else { said.join(", ") };
     let verdict = |wanted, what: &str| {
         let readings = report.readings.iter().filter(|reading| reading.fate == wanted);

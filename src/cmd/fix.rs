@@ -7,6 +7,7 @@ use std::path::Path;
 use collrules_record::rundir;
 use collrules_rules::lines::plain;
 use collrules_rules::lint::{self, Code, Fixed};
+use collrules_rules::words::counted;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
@@ -82,7 +83,7 @@ fn counts(codes: &BTreeMap<Code, usize>) -> String {
             _ => format!("{code} {count} times"),
         })
         .collect();
-    format!("{all} problem{} ({})", if all == 1 { "" } else { "s" }, each.join(", "))
+    format!("{} ({})", counted(all, "problem"), each.join(", "))
 }
 
 /// The lines that change, with one around them.

@@ -7,7 +7,7 @@ use collrules_record::plan::{CellPlan, Shared};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Plan};
 use collrules_report::terminal::aligned;
-use collrules_report::words::counted;
+use collrules_rules::words::counted;
 use collrules_runner::forecast::{Forecast, forecast};
 use collrules_workflow::campaign::remarks_on;
 use collrules_workflow::plan::PROOF_JOBS;

@@ -3,8 +3,8 @@
 use collrules_import::{Facts, Finding, ImportManifest, ImportReport, Importer, Options, Severity, TimeWanted};
 use collrules_record::findings::Statistic;
 use collrules_record::rundir::{self, RunDir};
+use collrules_rules::words::counted;
 
-use collrules_report::words::counted;
 use collrules_workflow::publish;
 
 use crate::args::{Import, TABLE_RELEASE, Time};
@@ -85,8 +85,7 @@ fn summary(import: &collrules_import::Import, manifest: &ImportManifest, run: &R
 fn severities(findings: &[Finding]) -> Option<String> {
     let count = |severity: Severity| {
         let count = findings.iter().filter(|finding| finding.severity == severity).count();
-        let ending = if count == 1 { "" } else { "s" };
-        (count > 0).then(|| format!("{count} {}{ending}", severity.name()))
+        (count > 0).then(|| counted(count, severity.name()))
     };
     let counts: Vec<String> =
         [Severity::Error, Severity::Warning, Severity::Note].into_iter().filter_map(count).collect();

@@ -6,7 +6,6 @@ use clap::FromArgMatches;
 use collrules_record::manifest;
 use collrules_record::options::Tuning;
 use collrules_workflow::campaign::{self, Begin};
-use collrules_workflow::profile;
 
 use super::plan;
 use crate::args::{Given, Tune};
@@ -30,28 +29,13 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is asked for, by options and profiles.
-pub(super) fn tuning(args: &Tune) -> Result<Tuning, Failure> {
-    let mut tuning = args.tuning.clone();
-    if !args.profile.is_empty() {
-        let mut tell = |sentence: &str| {
-            if !args.quiet && !args.session.json {
-                say(sentence);
-            }
-        };
-        profile::tune_for(&args.profile, &mut tuning, &mut tell)?;
-        tuning.grid.any_layout = Given::here().arguments().all(|argument| argument.get_id() != "layout");
-    }
-    Ok(tuning)
-}
-
 /// Where the campaign begins: with these options, or with those of a run and what of these may change them.
 pub(super) fn begin(args: &Tune) -> Result<Begin, Failure> {
     let Some(run) = &args.session.resume else {
         args.consistent()?;
         // Named after the time, so that one call does not get in the way of another.
         let default = || PathBuf::from(format!("collrules-run-{}", manifest::stamp()));
-        return Ok(Begin::New { tuning: tuning(args)?, out: args.out.clone().unwrap_or_else(default) });
+        return Ok(Begin::New { tuning: plan::tuning(args)?, out: args.out.clone().unwrap_or_else(default) });
     };
     let tuning = resumed(campaign::options_of(run)?, &Given::here())?;
     Ok(Begin::Resume { run: run.clone(), tuning })

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use collrules_record::rundir;
 use collrules_rules::Behaviour;
 use collrules_rules::explain::{Answer, Group};
 use collrules_rules::lines::plain;
@@ -33,7 +34,7 @@ pub(super) fn shown(path: &Path) -> String {
     if is_standard_input(path) {
         return "standard input".to_owned();
     }
-    plain(&verify::file(path).display().to_string())
+    plain(&rundir::within(path, rundir::RULES).display().to_string())
 }
 
 /// The versions that were asked for, or one for each way of reading files.

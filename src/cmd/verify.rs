@@ -1,5 +1,6 @@
 //! `collrules verify`: shows whether the Open MPI in use obeys a rules file, and says why where it does not.
 
+use collrules_rules::words::counted;
 use collrules_runner::messages::Messages;
 use collrules_workflow::WorkflowError;
 use collrules_workflow::verify::{self, Verified};
@@ -137,5 +138,5 @@ fn of_messages(messages: &Messages) -> String {
 
 /// Calls for which a rule names an algorithm.
 fn ruled(calls: usize) -> String {
-    format!("{calls} call{} whose rule names an algorithm", if calls == 1 { "" } else { "s" })
+    format!("{} whose rule names an algorithm", counted(calls, "call"))
 }

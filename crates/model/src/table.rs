@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use collrules_rules::words::plural;
+
 use crate::probe::{Kind, Probe, Probes, Timing};
 
 /// Columns that a table has to have.
@@ -63,8 +65,7 @@ pub fn read(text: &str) -> Result<(Probes, Vec<String>), BadTable> {
 fn sentence(why: &str, lines: &[u64]) -> String {
     let shown: Vec<String> = lines.iter().take(TOLD).map(u64::to_string).collect();
     let more = if lines.len() > TOLD { format!(" and {} more", lines.len() - TOLD) } else { String::new() };
-    let plural = if lines.len() == 1 { "" } else { "s" };
-    format!("line{plural} {}{more}: {why}", shown.join(", "))
+    format!("{} {}{more}: {why}", plural(lines.len(), "line"), shown.join(", "))
 }
 
 type Row = (Timing, Vec<(u32, String)>);

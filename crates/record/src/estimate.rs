@@ -47,9 +47,10 @@ impl Estimate {
             return None;
         }
         let point = values.iter().sum::<f64>() / count as f64;
-        let half = StudentsT::new(0.0, 1.0, count as f64 - 1.0).ok().map(|student| {
-            let variance = values.iter().map(|x| (x - point).powi(2)).sum::<f64>() / (count as f64 - 1.0);
-            student.inverse_cdf(f64::midpoint(1.0, level)) * (variance / count as f64).sqrt()
+        let half = (count > 1).then(|| {
+            let degrees = count as f64 - 1.0;
+            let variance = values.iter().map(|x| (x - point).powi(2)).sum::<f64>() / degrees;
+            student_quantile(level, degrees) * (variance / count as f64).sqrt()
         });
         Some(Self {
             point,
@@ -73,6 +74,11 @@ impl Estimate {
     pub fn map(self, f: impl Fn(f64) -> f64) -> Self {
         Self { point: f(self.point), low: self.low.map(&f), high: self.high.map(&f), ..self }
     }
+}
+
+/// The value that Student's t exceeds in absolute terms with probability `1 - level`; infinite without degrees of freedom.
+pub fn student_quantile(level: f64, degrees: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, degrees).map_or(f64::INFINITY, |t| t.inverse_cdf(f64::midpoint(1.0, level)))
 }
 
 /// The median, the mean of the two middle values where their number is even; none without values. Sorts the values,
@@ -159,5 +165,30 @@ mod tests {
     fn geometric_means_of_some_and_no_values() {
         assert!((geometric_mean([2.0, 8.0, 4.0]).expect("three") - 4.0).abs() < 1e-12);
         assert_eq!(geometric_mean([]), None);
+    }
+
+    /// SciPy 1.17.1: `scipy.stats.t.ppf(0.5 + level / 2, degrees)`.
+    #[test]
+    fn quantiles_agree_with_scipy() {
+        for (level, degrees, reference) in [
+            (0.95, 1.0, 12.706204736174694),
+            (0.95, 2.0, 4.302652729749462),
+            (0.9, 7.0, 1.8945786050900062),
+            (0.99, 200.0, 2.600634436191558),
+        ] {
+            let value = student_quantile(level, degrees);
+            assert!((value / reference - 1.0).abs() < 1e-6, "{level}, {degrees}: {value} instead of {reference}");
+        }
+        assert_eq!(student_quantile(0.95, 0.0), f64::INFINITY);
+    }
+
+    /// SciPy: `t.interval(0.95, 3, loc=2.5, scale=sem([1, 2, 3, 4]))` is (0.445739743239121, 4.554260256760879).
+    #[test]
+    fn values_give_a_student_interval() {
+        let estimate = Estimate::mean(&[1.0, 2.0, 3.0, 4.0], 0.95).expect("values");
+        assert!((estimate.point - 2.5).abs() < 1e-12);
+        assert!((estimate.low.unwrap_or_default() - 0.445_739_743_239_121).abs() < 1e-6, "{estimate:?}");
+        assert_eq!(Estimate::mean(&[1.0], 0.95).map(|one| (one.point, one.low)), Some((1.0, None)));
+        assert_eq!(Estimate::mean(&[], 0.95), None);
     }
 }

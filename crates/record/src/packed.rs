@@ -5,11 +5,9 @@
 //! host names so, and not 1.28 million.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write};
-use std::marker::PhantomData;
+use std::fmt::Write;
 
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
-use serde::ser::SerializeStruct;
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The longest list that is believed: a word of a few bytes could ask for any memory.
@@ -23,10 +21,7 @@ pub(crate) fn serialize<T: Serialize + Ord, S: Serializer>(list: &[T], serialize
         return list.serialize(serializer);
     }
     let words: Vec<String> = runs.iter().map(Run::word).collect();
-    let mut packed = serializer.serialize_struct("Packed", 2)?;
-    packed.serialize_field("values", &values)?;
-    packed.serialize_field("runs", &words.join(" "))?;
-    packed.end()
+    Either::Packed { values, runs: words.join(" ") }.serialize(serializer)
 }
 
 /// Reads a list, plain or packed.
@@ -35,7 +30,20 @@ where
     T: Deserialize<'de> + Clone,
     D: Deserializer<'de>,
 {
-    deserializer.deserialize_any(Either(PhantomData))
+    match Either::deserialize(deserializer)? {
+        Either::Plain(list) => Ok(list),
+        Either::Packed { values, runs } => {
+            unpacked(&values, &runs).ok_or_else(|| D::Error::custom("`runs` names values that are not there"))
+        }
+    }
+}
+
+/// The two forms.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, expecting = "a list, or `values` and `runs`")]
+enum Either<T> {
+    Plain(Vec<T>),
+    Packed { values: Vec<T>, runs: String },
 }
 
 /// Consecutive entries.
@@ -102,38 +110,6 @@ fn unpacked<T: Clone>(values: &[T], words: &str) -> Option<Vec<T>> {
         }
     }
     Some(list)
-}
-
-struct Either<T>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de> + Clone> Visitor<'de> for Either<T> {
-    type Value = Vec<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list, or `values` and `runs`")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Vec<T>, A::Error> {
-        let mut list = Vec::new();
-        while let Some(entry) = entries.next_element()? {
-            list.push(entry);
-        }
-        Ok(list)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Vec<T>, A::Error> {
-        let (mut values, mut runs) = (None::<Vec<T>>, None::<String>);
-        while let Some(name) = fields.next_key::<String>()? {
-            match name.as_str() {
-                "values" => values = Some(fields.next_value()?),
-                "runs" => runs = Some(fields.next_value()?),
-                _ => drop(fields.next_value::<serde::de::IgnoredAny>()?),
-            }
-        }
-        let values = values.ok_or_else(|| Error::missing_field("values"))?;
-        let runs = runs.ok_or_else(|| Error::missing_field("runs"))?;
-        unpacked(&values, &runs).ok_or_else(|| Error::custom("`runs` names values that are not there"))
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use collrules_rules::words::counted;
 use collrules_rules::{Collective, han, names};
 use serde::{Deserialize, Serialize};
 
@@ -133,10 +134,10 @@ impl Nodes {
 impl fmt::Display for Nodes {
     /// `1 node`, `2 nodes x 4 ranks` or `2 nodes of 4 to 3 ranks`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (nodes, ranks) = (self.0.len(), |count: u32| if count == 1 { "rank" } else { "ranks" });
+        let nodes = self.0.len();
         match (self.0.iter().min(), self.0.iter().max()) {
             (Some(_), Some(_)) if nodes == 1 => f.pad("1 node"),
-            (Some(least), Some(most)) if least == most => f.pad(&format!("{nodes} nodes x {most} {}", ranks(*most))),
+            (Some(least), Some(most)) if least == most => f.pad(&format!("{nodes} nodes x {}", counted(*most, "rank"))),
             (Some(least), Some(most)) => f.pad(&format!("{nodes} nodes of {least} to {most} ranks")),
             _ => f.pad("no node"),
         }

@@ -1,6 +1,33 @@
 //! A vector and its division into a block per rank.
 
-use crate::step::Range;
+/// Blocks in a row, by the ranks to whom they belong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Range {
+    /// The first.
+    pub first: u32,
+    /// The one after the last.
+    pub end: u32,
+}
+
+impl Range {
+    /// The block of a rank.
+    pub fn one(rank: u32) -> Self {
+        Self { first: rank, end: rank + 1 }
+    }
+
+    /// The blocks of so many ranks.
+    pub fn all(ranks: u32) -> Self {
+        Self { first: 0, end: ranks }
+    }
+
+    pub(crate) fn contains(self, rank: u32) -> bool {
+        (self.first..self.end).contains(&rank)
+    }
+
+    pub(crate) fn ranks(self) -> u32 {
+        self.end - self.first
+    }
+}
 
 /// How many elements belong to each rank. An element is whatever the caller counts: bytes, or numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]

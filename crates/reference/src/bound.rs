@@ -7,9 +7,8 @@
 
 use collrules_rules::Collective;
 
-use crate::blocks::Blocks;
+use crate::blocks::{Blocks, Range};
 use crate::play::Machine;
-use crate::step::Range;
 
 /// What a call needs at least.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,6 +1,7 @@
 //! Simple primitives: the root and each other rank have a message of their own.
 
-use crate::step::{Place, Range, Step};
+use crate::blocks::Range;
+use crate::step::{Place, Step};
 
 /// The root's blocks for each, in rank order.
 pub(crate) fn scatter(rank: u32, ranks: u32, root: u32) -> impl Iterator<Item = Step> {

@@ -2,9 +2,9 @@
 //!
 //! The ranks of such a script are the parts that there are to play, from 0 on. Who plays them is not its matter.
 
-use crate::blocks::Blocks;
+use crate::blocks::{Blocks, Range};
 use crate::script::Script;
-use crate::step::{Place, Range, Step};
+use crate::step::{Place, Step};
 
 /// The first rank sends so many elements to the second and gets so many back.
 pub fn ping_pong(there: u64, back: u64) -> Script {

@@ -1,7 +1,8 @@
 //! All ranks of a script together, event by event.
 
+use crate::blocks::Range;
 use crate::script::Script;
-use crate::step::{Place, Range, Step};
+use crate::step::{Place, Step};
 
 /// What messages and operations take, by Hockney's model with one message at a time in each direction: a message of n
 /// elements takes `latency + n * transfer` from when both sides are there. Units are the caller's; with elements in

@@ -1,6 +1,7 @@
 //! Bucket primitives: the ranks stand in a ring, and every block goes around it.
 
-use crate::step::{Place, Range, Step};
+use crate::blocks::Range;
+use crate::step::{Place, Step};
 
 /// The blocks of each for all.
 pub(crate) fn allgather(rank: u32, ranks: u32) -> impl Iterator<Item = Step> {

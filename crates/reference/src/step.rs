@@ -1,35 +1,6 @@
 //! What a rank does at a time.
 
-use crate::blocks::Blocks;
-
-/// Blocks in a row, by the ranks to whom they belong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Range {
-    /// The first.
-    pub first: u32,
-    /// The one after the last.
-    pub end: u32,
-}
-
-impl Range {
-    /// The block of a rank.
-    pub fn one(rank: u32) -> Self {
-        Self { first: rank, end: rank + 1 }
-    }
-
-    /// The blocks of so many ranks.
-    pub fn all(ranks: u32) -> Self {
-        Self { first: 0, end: ranks }
-    }
-
-    pub(crate) fn contains(self, rank: u32) -> bool {
-        (self.first..self.end).contains(&rank)
-    }
-
-    pub(crate) fn ranks(self) -> u32 {
-        self.end - self.first
-    }
-}
+use crate::blocks::{Blocks, Range};
 
 /// Where blocks that arrive are put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -6,7 +6,8 @@
 //! the odd rank, and the nearest end stands for the other half. So the root and all who follow it carry `ranks - 1`
 //! blocks at most, which is the bound, for every number of ranks and every root.
 
-use crate::step::{Place, Range, Step};
+use crate::blocks::Range;
+use crate::step::{Place, Step};
 
 /// A message of the tree, seen from the root: `parent` hands on to `child` what belongs to the ranks in `blocks`.
 struct Edge {

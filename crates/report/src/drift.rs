@@ -1,10 +1,12 @@
 //! What anchor cells showed that were measured again, for a terminal of 80 columns.
 
-use collrules_record::drift::{Drift, Shift};
+use collrules_record::Candidate;
+use collrules_record::drift::Drift;
 use collrules_record::validation::Outcome;
-use collrules_record::{Candidate, Seconds};
+use collrules_rules::words::counted;
 
-use crate::words::{counted, number, percent, ratio, wrapped};
+use crate::terminal::{side_by_side, side_by_side_head};
+use crate::words::{percent, ratio, wrapped};
 
 /// The width of a terminal that nobody has widened.
 const WIDTH: usize = 80;
@@ -14,41 +16,18 @@ pub fn text(drift: &Drift) -> String {
     let mut lines = Vec::new();
     for collective in drift.points.chunk_by(|a, b| a.cell.collective == b.cell.collective) {
         lines.push(collective[0].cell.collective.to_string());
-        lines.push(format!(
-            "{:>5} {:>7} {:>8} {:>8} {:>7} {:^14} {:<7}by",
-            "ranks", "size", "then", "now", "now/then", "interval", ""
-        ));
-        for point in collective {
-            let size = if point.cell.collective.has_sizes() { point.cell.bytes.to_string() } else { "-".to_owned() };
-            let interval = match (point.shift.ratio.low, point.shift.ratio.high) {
-                (Some(low), Some(high)) => format!("{:>5} to {:<5}", number(low), number(high)),
-                _ => String::new(),
-            };
+        lines.push(side_by_side_head(["then", "now", "now/then"], "by"));
+        lines.extend(collective.iter().map(|point| {
             let by = match point.candidate {
                 Candidate::Builtin => "builtin".to_owned(),
                 other => other.to_string(),
             };
-            lines.push(format!(
-                "{:>5} {size:>7} {:>8} {:>8} {:>7}x {interval:^14} {:<7}{by}",
-                point.cell.ranks.0,
-                Seconds(point.then).to_string(),
-                Seconds(point.now).to_string(),
-                number(point.shift.ratio.point),
-                word(&point.shift),
-            ));
-        }
+            side_by_side(point.cell, [point.then, point.now], point.shift.ratio, point.shift.change, &by)
+        }));
         lines.push(String::new());
     }
     lines.extend(sentences(drift).iter().flat_map(|sentence| wrapped(WIDTH, sentence, "", "")));
     lines.join("\n")
-}
-
-fn word(shift: &Shift) -> &'static str {
-    match shift.change {
-        Outcome::Faster => "faster",
-        Outcome::Same => "same",
-        Outcome::Slower => "SLOWER",
-    }
 }
 
 /// What the points come to.
@@ -77,7 +56,7 @@ pub fn sentences(drift: &Drift) -> Vec<String> {
         (0, 0) => "No rule serves any of these cells.".to_owned(),
         (cells, 0) => format!(
             "The rules still hold: in none of {} are they shown to be slower than the builtin of today; {} are faster.",
-            counted(cells, "cell with a rule").replace("cell with a rules", "cells with a rule"),
+            counted(cells, "cell") + " with a rule",
             round.count(Outcome::Faster)
         ),
         (cells, lost) => format!(

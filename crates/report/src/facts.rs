@@ -9,9 +9,10 @@ use collrules_record::{Candidate, Component, Handed, Manifest, Policy};
 use collrules_reference::{Primitive, Reference};
 use collrules_rules::hazard::RankRange;
 use collrules_rules::steps::Steps;
+use collrules_rules::words::counted;
 use collrules_rules::{Choice, Collective, Release, hazard, registry};
 
-use crate::words::{counted, percent};
+use crate::words::percent;
 
 /// What every report of simulated times says first.
 pub(crate) const SIMULATED: &str = "SIMULATED: a cost model gave these times. They say nothing about any real machine.";

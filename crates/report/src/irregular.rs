@@ -2,10 +2,11 @@
 
 use collrules_record::irregular::{Calls, Cure, Irregular, Level, Stalls, Step};
 use collrules_record::{Bytes, Candidate, Estimate};
+use collrules_rules::words::{counted, listed};
 use collrules_rules::{Collective, registry};
 
 use crate::plain;
-use crate::words::{counted, listed, wrapped};
+use crate::words::wrapped;
 
 /// For a terminal of so many columns.
 pub fn text(found: &Irregular, width: usize) -> String {
@@ -19,24 +20,16 @@ pub fn markdown(found: &Irregular) -> String {
         if found.simulated { " A cost model gave these times: they say nothing about any machine." } else { "" };
     let origin = format!("Measured: {} ({}).{simulated}", found.source, found.library);
     let mut text = format!("# Irregular calls\n\n{}\n\n", plain::markdown(&origin));
-    sentences(found).iter().for_each(|sentence| text += &format!("- {}\n", plain::markdown(sentence)));
-    text += "\n## All calls\n\n| cell | by | calls | usual | median | mean | 99 % | longest | stalls |\n|---|---|---:|---:|---:|---:|---:|---:|---|\n";
-    for calls in &found.points {
+    text += &plain::bullets(sentences(found));
+    let rows = found.points.iter().map(|calls| {
         let levels: Vec<String> = calls.levels.iter().map(level).collect();
-        text += &format!(
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
-            calls.cell,
-            named(found, calls.cell.collective, calls.candidate),
-            calls.calls,
-            calls.usual,
-            calls.median,
-            calls.mean,
-            calls.p99,
-            calls.longest,
-            if levels.is_empty() { "none".to_owned() } else { listed(&levels) }
-        );
-    }
-    text
+        let by = named(found, calls.cell.collective, calls.candidate);
+        let times = [calls.usual, calls.median, calls.mean, calls.p99, calls.longest].map(|time| time.to_string());
+        let stalls = if levels.is_empty() { "none".to_owned() } else { listed(&levels) };
+        [calls.cell.to_string(), by, calls.calls.to_string()].into_iter().chain(times).chain([stalls])
+    });
+    let heads = ["cell", "by", "calls", "usual", "median", "mean", "99 %", "longest", "stalls"];
+    text + &format!("\n## All calls\n\n{}", plain::table(&heads, &[2, 3, 4, 5, 6, 7], rows))
 }
 
 fn sentences(found: &Irregular) -> Vec<String> {

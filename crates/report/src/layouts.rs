@@ -5,10 +5,11 @@ use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::Findings;
 use collrules_record::laid_out::CellInLayout;
 use collrules_record::{Candidate, Estimate};
+use collrules_rules::words::{counted, listed};
 
 use crate::facts::candidate_name;
 use crate::summary::sizes;
-use crate::words::{counted, listed, number, times};
+use crate::words::{number, times};
 
 /// Names of arrangements, with what they are.
 fn said(arrangement: Arrangement) -> &'static str {

@@ -6,11 +6,12 @@ use collrules_record::units::Ranks;
 use collrules_rules::emit::Notes;
 use collrules_rules::emit::bounds_requests;
 use collrules_rules::metric::{lookup_bytes, metric};
+use collrules_rules::words::{counted, listed};
 use collrules_rules::{Choice, Collective, Release, registry};
 
 use crate::plain;
 use crate::summary::{Stretch, stretches};
-use crate::words::{counted, listed, times};
+use crate::words::times;
 
 /// The comments of a rules file made from findings. `tool` names the program and its version.
 pub fn notes(findings: &Findings, tool: &str) -> Notes {

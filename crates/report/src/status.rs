@@ -1,8 +1,7 @@
 //! How far the jobs and runs of a directory are, in lines.
 
 use collrules_record::status::{RunStatus, Stage, Status};
-
-use crate::words::counted;
+use collrules_rules::words::counted;
 
 /// How late a shared file system may show files as a rule, in seconds: NFS looks after them once a minute.
 const LATE: f64 = 60.0;

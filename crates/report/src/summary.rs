@@ -4,10 +4,11 @@ use collrules_record::Candidate;
 use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::{Bytes, Ranks};
+use collrules_rules::words::counted;
 use collrules_rules::{Choice, Collective};
 
 use crate::reasons::reasons;
-use crate::words::{counted, percent, times};
+use crate::words::{percent, times};
 
 /// Neighbouring measured sizes that the rules serve alike.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,12 +1,13 @@
 //! Aligned tables for a terminal.
 
-use collrules_record::Candidate;
 use collrules_record::findings::Findings;
+use collrules_record::validation::Outcome;
+use collrules_record::{Candidate, Cell, Estimate, Seconds};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 use crate::facts::candidate_name;
 use crate::summary::{Gain, stretches};
-use crate::words::times;
+use crate::words::{number, times};
 
 /// The verdicts, sizes that are served alike on one line, in so many columns.
 pub fn verdicts(findings: &Findings, width: usize) -> String {
@@ -67,6 +68,33 @@ fn least_widths(width: usize, header: &[&str], rows: &[Vec<String>]) -> Vec<usiz
         }
     }
     least
+}
+
+/// The head of lines like [`side_by_side`]: what the two times are, what their ratio is, and what the last column names.
+pub(crate) fn side_by_side_head([one, other, ratio]: [&str; 3], by: &str) -> String {
+    let line = format!("{:>5} {:>7} {one:>8} {other:>8} {ratio:>8} {:^14} {:<7}{by}", "ranks", "size", "interval", "");
+    line.trim_end().to_owned()
+}
+
+/// Two times of a cell with their ratio, and what that says, on a line of 80 columns.
+pub(crate) fn side_by_side(cell: Cell, times: [f64; 2], ratio: Estimate, said: Outcome, by: &str) -> String {
+    let size = if cell.collective.has_sizes() { cell.bytes.to_string() } else { "-".to_owned() };
+    let [one, other] = times.map(|seconds| Seconds(seconds).to_string());
+    let interval = match (ratio.low, ratio.high) {
+        (Some(low), Some(high)) => format!("{:>5} to {:<5}", number(low), number(high)),
+        _ => String::new(),
+    };
+    let said = match said {
+        Outcome::Faster => "faster",
+        Outcome::Same => "same",
+        Outcome::Slower => "SLOWER",
+    };
+    let line = format!(
+        "{:>5} {size:>7} {one:>8} {other:>8} {:>7}x {interval:^14} {said:<7}{by}",
+        cell.ranks.0,
+        number(ratio.point),
+    );
+    line.trim_end().to_owned()
 }
 
 #[cfg(test)]

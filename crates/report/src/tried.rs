@@ -3,10 +3,11 @@
 use collrules_record::Seconds;
 use collrules_record::tried::{Metric, Tried};
 use collrules_record::validation::Outcome;
+use collrules_rules::words::counted;
 
 use crate::plain;
 use crate::terminal::aligned;
-use crate::words::{counted, percent, ratio, times, wrapped};
+use crate::words::{percent, ratio, times, wrapped};
 
 /// All of it, for a terminal of so many columns.
 pub fn text(tried: &Tried, width: usize) -> String {

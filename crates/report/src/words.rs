@@ -1,27 +1,8 @@
-//! Numbers and lists in words, and lines of a width: one way to say each.
+//! Numbers in words, and lines of a width: one way to say each.
 
 use collrules_record::Estimate;
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter};
-
-/// `1 cell`, `2 cells`, `2 launches`.
-pub fn counted(count: usize, what: &str) -> String {
-    let ending = match count {
-        1 => "",
-        _ if what.ends_with("ch") => "es",
-        _ => "s",
-    };
-    format!("{count} {what}{ending}")
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub fn listed(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.clone(),
-        [all @ .., last] => format!("{} and {last}", all.join(", ")),
-    }
-}
 
 /// A share as `5 %`, with as many digits as it has.
 pub(crate) fn percent(share: f64) -> String {
@@ -107,14 +88,6 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn one_is_no_plural() {
-        assert_eq!([0, 1, 2].map(|count| counted(count, "cell")), ["0 cells", "1 cell", "2 cells"]);
-        assert_eq!(counted(2, "launch"), "2 launches");
-        let items = |count: usize| listed(&["a", "b", "c"].map(str::to_owned)[..count]);
-        assert_eq!([0, 1, 2, 3].map(items), ["", "a", "a and b", "a, b and c"]);
-    }
 
     #[test]
     fn numbers_have_the_digits_they_need() {

@@ -29,6 +29,7 @@
 //! | [`diff`] | what two tables or files decide differently |
 //! | [`convert`] | from a file to another format, and what that loses |
 //! | [`deploy`] | the settings that switch a rules file on |
+//! | [`words`] | numbers and lists in sentences |
 
 mod apart;
 pub mod behaviour;
@@ -59,6 +60,7 @@ pub mod steps;
 pub mod table;
 mod tokens;
 pub mod units;
+pub mod words;
 
 pub use apart::Apart;
 pub use behaviour::Behaviour;

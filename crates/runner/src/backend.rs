@@ -31,7 +31,7 @@ pub trait Backend {
     ) -> Result<(), RunnerError>;
 
     /// Calls the candidates of a launch cell by cell, and reports where it is, but no times
-    /// ([`trial::run`](crate::trial::run)).
+    /// ([`engine::trial`](crate::engine::trial)).
     fn trial(
         &mut self,
         plan: &LaunchPlan,

@@ -10,6 +10,7 @@ use std::hash::Hasher;
 use std::path::Path;
 
 pub use collrules_rules::deploy::{HAN_FILE, RULES_FILE, USE_HAN, USE_RULES};
+use collrules_rules::words::plural;
 use collrules_rules::{Behaviour, Collective};
 use serde::{Deserialize, Serialize};
 
@@ -184,8 +185,7 @@ impl fmt::Display for Ranks {
         }
         let ranks: Vec<String> = self.ranks.iter().take(8).map(ToString::to_string).collect();
         let more = if self.ranks.len() > ranks.len() { ", ..." } else { "" };
-        let noun = if ranks.len() == 1 { "rank" } else { "ranks" };
-        write!(f, "on {noun} {}{more} ({})", ranks.join(", "), hosts.join(", "))
+        write!(f, "on {} {}{more} ({})", plural(ranks.len(), "rank"), ranks.join(", "), hosts.join(", "))
     }
 }
 

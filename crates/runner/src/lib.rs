@@ -17,7 +17,6 @@
 //! | [`simulate`] | the backend that computes times from a cost model |
 //! | [`separate`] | the launches of a campaign: all candidates together, or one alone |
 //! | [`campaign`] | from events to rows of the run directory, launch after launch, whatever happens to them |
-//! | [`trial`] | cells one after the other, to find the one that a job does not survive |
 //! | [`serving`] | which component serves a collective |
 //! | [`circumstances`] | what stands in the way of a rules file |
 //! | [`proof`] | that the Open MPI in use obeys a rules file |
@@ -40,7 +39,6 @@ mod scratch;
 pub mod separate;
 pub mod serving;
 pub mod simulate;
-pub mod trial;
 pub mod validation;
 pub mod wire;
 

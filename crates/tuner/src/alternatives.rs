@@ -2,6 +2,7 @@
 
 use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::tree::Alternative;
+use collrules_rules::words::counted;
 
 use crate::build::{Built, build};
 use crate::table::Terms;
@@ -40,8 +41,7 @@ pub(crate) fn sentence(other: &Alternative, gain: f64) -> String {
         }
         Assumption::UniformDatatypes => ("--safety standard", "all ranks describe the same data by the same datatypes"),
     };
-    let cells = if other.cells == 1 { "1 cell".to_owned() } else { format!("{} cells", other.cells) };
-    let rules = if other.rules == 1 { "1 rule".to_owned() } else { format!("{} rules", other.rules) };
+    let (cells, rules) = (counted(other.cells, "cell"), counted(other.rules, "rule"));
     let [with, without] = [other.gain, gain].map(|gain| format!("{gain:.3}x"));
     let gain = if with == without {
         format!("{with} in geometric mean over all cells, as without it")

@@ -5,10 +5,10 @@ use collrules_record::findings::{Criteria, Middle, Stalling, Statistic};
 use collrules_record::{Candidate, Component};
 
 use crate::cells::{CellTimings, Pair, Series};
-use crate::launch_variance::{LaunchVariance, launch_variance};
 use crate::means::{by_means, log_gains};
 use crate::stalls::stalling;
-use crate::statistics::{Score, mann_whitney, mann_whitney_score, signed_rank, signed_rank_score, standard_error};
+use crate::statistics::{LaunchVariance, Score, launch_variance, standard_error};
+use crate::statistics::{mann_whitney, mann_whitney_score, signed_rank, signed_rank_score};
 
 /// With fewer visits no one-sided signed-rank test can reach 0.02, and no 95 % interval for the median exists.
 pub(crate) const LEAST_VISITS: usize = 6;

@@ -12,7 +12,6 @@
 //! | `evidence` | what a cell's timings say about each candidate |
 //! | `means` | the same by means instead of medians |
 //! | `stalls` | rare slow calls, which a median does not show |
-//! | `launch_variance` | how much the launches of one point differ |
 //! | `launches` | what stays the same through a launch, and widens intervals |
 //! | `neighbours` | what neighbouring sizes say about a gain |
 //! | `bars` | candidates that must not be chosen, however fast |
@@ -52,7 +51,6 @@ mod error;
 mod evidence;
 pub mod guidelines;
 mod handed;
-mod launch_variance;
 mod launches;
 mod layouts;
 mod means;

@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use collrules_record::Cast;
-use collrules_record::estimate::median;
+use collrules_record::estimate::{Estimate, median};
 use collrules_record::line::{Errors, LEAST, Line, ROUGHNESS, noise, segments};
 use collrules_record::pattern::Shape;
 use collrules_record::pattern_fit::{PatternFit, Regime};
 use collrules_record::sample::PatternSample;
 use collrules_record::units::{Bytes, Ranks};
-
-use crate::statistics::over_launches;
 
 /// A line that reaches down to fewer bytes than this says what an empty message costs.
 const BEGINNING: u64 = 256;
@@ -75,7 +73,7 @@ fn regime(times: &Times, sizes: &[Bytes], points: &[(f64, f64)], noise: &[f64], 
     // A launch that missed sizes would have a line of other sizes.
     let whole = launches.into_values().filter(|points| points.len() == sizes.len());
     let lines: Vec<Line> = whole.filter_map(|points| through(&points, noise)).collect();
-    let estimate = |of: fn(&Line) -> f64| over_launches(&lines.iter().map(of).collect::<Vec<_>>(), level);
+    let estimate = |of: fn(&Line) -> f64| Estimate::mean(&lines.iter().map(of).collect::<Vec<_>>(), level);
     // A byte costs something, though the interval of a small cost may reach below.
     let (start, per_byte) = (estimate(|line| line.start)?, estimate(|line| line.slope)?.map(|cost| cost.max(0.0)));
     // So does a message without bytes. What longer ones begin with is what their line says: bytes that pass free of the link's
@@ -96,8 +94,8 @@ fn through(points: &[(f64, f64)], noise: &[f64]) -> Option<Line> {
 
 #[cfg(test)]
 mod tests {
+    use collrules_record::Pattern;
     use collrules_record::units::Seconds;
-    use collrules_record::{Estimate, Pattern};
 
     use super::*;
 

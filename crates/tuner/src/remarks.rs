@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::findings::{Criteria, Stalling, Statistic};
 use collrules_record::{Bytes, Candidate, Ranks};
 use collrules_rules::registry::describe;
+use collrules_rules::words::counted;
 use collrules_rules::{Collective, Release};
 
 use crate::build::Built;
@@ -266,16 +267,6 @@ fn name(release: Release, collective: Collective, candidate: Candidate) -> Strin
 
 fn timings(count: usize) -> String {
     format!("{} {}", counted(count, "timing"), if count == 1 { "was" } else { "were" })
-}
-
-/// `1 cell`, `2 cells`, `2 launches`.
-fn counted(count: usize, what: &str) -> String {
-    let ending = match count {
-        1 => "",
-        _ if what.ends_with("ch") => "es",
-        _ => "s",
-    };
-    format!("{count} {what}{ending}")
 }
 
 fn and_others(count: usize, what: &str) -> String {

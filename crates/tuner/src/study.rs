@@ -25,7 +25,7 @@ use crate::error::TunerError;
 use crate::evidence::{Evidence, LEAST_VISITS, weigh};
 use crate::launches::widen;
 use crate::observations::Observations;
-use crate::statistics::{adjust, over_launches, signed_rank};
+use crate::statistics::{adjust, signed_rank};
 
 /// Communicator sizes that a growth, and message sizes less one that a line, is fitted to at least.
 const LEAST_SIZES: usize = 3;
@@ -216,9 +216,9 @@ fn overall(points: &[Point<'_>], level: f64) -> Vec<Overall> {
             |gains: &Vec<f64>, of: fn(f64) -> f64| gains.iter().copied().map(of).sum::<f64>() / gains.len() as f64;
         let means: Vec<f64> = whole.iter().map(|gains| mean(gains, |gain| gain)).collect();
         let distances: Vec<f64> = whole.iter().map(|gains| mean(gains, |gain| gain * gain).sqrt()).collect();
-        let gain = over_launches(&means, level)?.map(f64::exp);
+        let gain = Estimate::mean(&means, level)?.map(f64::exp);
         // No distance is below 0, though the interval of a small one may reach there.
-        let distance = over_launches(&distances, level)?.map(|distance| distance.max(0.0).exp());
+        let distance = Estimate::mean(&distances, level)?.map(|distance| distance.max(0.0).exp());
         Some(Overall { collective, candidate, gain, distance })
     };
     groups.into_iter().filter_map(one).collect()
@@ -234,7 +234,7 @@ fn growths(points: &[Point<'_>], level: f64) -> Vec<Growth> {
             .map(|points| points.iter().map(|(x, time)| (*x, time.ln())).collect::<Vec<_>>())
             .filter_map(|points| Some(Line::through(&points, Errors::Absolute)?.slope))
             .collect();
-        Some(Growth { collective, bytes, candidate, exponent: over_launches(&slopes, level)? })
+        Some(Growth { collective, bytes, candidate, exponent: Estimate::mean(&slopes, level)? })
     };
     groups.into_iter().filter_map(one).collect()
 }
@@ -246,8 +246,8 @@ fn lines(points: &[Point<'_>], level: f64) -> Vec<LineFit> {
         let launches = by_launch(&group, |cell| cell.bytes.0 as f64);
         let launches: Vec<_> = launches.into_iter().filter(|points| points.len() > LEAST_SIZES).collect();
         let fits: Vec<Line> = launches.iter().filter_map(|points| Line::through(points, Errors::Relative)).collect();
-        let latency = over_launches(&fits.iter().map(|fit| fit.start).collect::<Vec<_>>(), level)?;
-        let per_byte = over_launches(&fits.iter().map(|fit| fit.slope).collect::<Vec<_>>(), level)?;
+        let latency = Estimate::mean(&fits.iter().map(|fit| fit.start).collect::<Vec<_>>(), level)?;
+        let per_byte = Estimate::mean(&fits.iter().map(|fit| fit.slope).collect::<Vec<_>>(), level)?;
         let misses = launches.iter().flatten().map(|(x, time)| {
             let fitted = latency.point + per_byte.point * x;
             if fitted > 0.0 { (time / fitted).ln().powi(2) } else { f64::INFINITY }

@@ -10,7 +10,7 @@ use collrules_record::tried::{Judgement, ProgramRun};
 use collrules_record::validation::{Criteria, Outcome};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::statistics::{Variance, mean, student_interval, student_quantile};
+use crate::statistics::{Variance, mean, student_quantile};
 
 /// Pairs before the first look: fewer say nothing of how much pairs differ.
 const FIRST_LOOK: u32 = 4;
@@ -40,13 +40,7 @@ pub fn judged(runs: &[ProgramRun], higher_is_better: bool, criteria: Criteria) -
         })
         .collect();
     let logs: Vec<f64> = pairs.iter().map(|(_, gain)| gain.ln()).collect();
-    let gain = student_interval(&logs, criteria.level).map(|(mean, reach)| Estimate {
-        point: mean.exp(),
-        low: reach.map(|reach| (mean - reach).exp()),
-        high: reach.map(|reach| (mean + reach).exp()),
-        level: criteria.level,
-        samples: logs.len(),
-    });
+    let gain = Estimate::mean(&logs, criteria.level).map(|log| log.map(f64::exp));
     let Some(test) = Test::of(&logs) else {
         return Judgement { gain, pairs, q_value: None, outcome: Outcome::Same, clear: false, further: None };
     };

@@ -25,7 +25,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use crate::cells::CellTimings;
 use crate::error::TunerError;
 use crate::observations::Observations;
-use crate::statistics::{adjust, student_interval, student_quantile};
+use crate::statistics::{adjust, student_quantile};
 use noise::{Gains, Noise};
 
 /// What is known of a cell before it is compared.
@@ -119,15 +119,7 @@ fn overall(gains: &[Gains], criteria: Criteria) -> Option<Estimate> {
         of_cells.map(|logs| logs.iter().sum::<f64>() / logs.len() as f64)
     });
     let means: Vec<f64> = whole.collect();
-    (!means.is_empty()).then(|| of_launches(&means, criteria))
-}
-
-/// The geometric mean of values given by their logarithms, with Student's interval from their own variance.
-fn of_launches(logs: &[f64], criteria: Criteria) -> Estimate {
-    match student_interval(logs, criteria.level) {
-        Some((mean, Some(reach))) => around(mean, reach, criteria, logs.len()),
-        other => bare(other.map_or(1.0, |(mean, _)| mean.exp()), criteria, logs.len()),
-    }
+    Estimate::mean(&means, criteria.level).map(|log| log.map(f64::exp))
 }
 
 /// Cells that further pairs might show to be slower: the file rules them, they are not decided, and the interval of the
@@ -183,7 +175,7 @@ impl Sides {
     /// The geometric mean over launches of one side, with Student's interval from its own launches.
     fn estimate(&self, side: usize, criteria: Criteria) -> Estimate {
         let logs: Vec<f64> = self.pairs.values().map(|times| times[side].ln()).collect();
-        of_launches(&logs, criteria)
+        Estimate::mean(&logs, criteria.level).map_or_else(|| bare(1.0, criteria, 0), |log| log.map(f64::exp))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use crate::{ffi, operation};
+use crate::{ffi, nodes, operation};
 
 /// What can end the worker early; the text goes to the controller.
 #[derive(Debug, thiserror::Error)]
@@ -31,11 +31,8 @@ pub(crate) enum WorkerError {
          system that the nodes share (--out, or --scratch)"
     )]
     Unseen { file: String, cause: String, hosts: String },
-    #[error(
-        "the ranks of this job are on other nodes than those that the job before had when it was asked: leave out the \
-         mock-ups lane and hier (--only), or place ranks node after node (mpirun --map-by slot)"
-    )]
-    NotOnNodes,
+    #[error("{0}")]
+    NotOnNodes(#[from] nodes::NotOnNodes),
 }
 
 impl From<Infallible> for WorkerError {

@@ -11,7 +11,6 @@ use collrules_record::units::{Ranks, Seconds};
 use collrules_runner::engine::{self, Executor, Opened};
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::schedule::Visit;
-use collrules_runner::trial;
 use collrules_runner::wire::{Event, RankTimes};
 use mpi::collective::{CommunicatorCollectives, Root, SystemOperation};
 use mpi::topology::Communicator;
@@ -101,7 +100,7 @@ pub(crate) fn run(
         }
         match way {
             Way::Timed => engine::run(plan, &mut root, &mut |event| emit(&event))?,
-            Way::Trial => trial::run(plan, &mut root, &mut |event| emit(&event))?,
+            Way::Trial => engine::trial(plan, &mut root, &mut |event| emit(&event))?,
         }
         control.broadcast(Some(Command::Stop));
         let end = root.member.end();

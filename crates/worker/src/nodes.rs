@@ -7,8 +7,15 @@ use collrules_record::Even;
 use mpi::collective::{CommunicatorCollectives, SystemOperation};
 use mpi::topology::{Color, Communicator, SimpleCommunicator};
 
-use crate::error::WorkerError;
 use crate::ffi;
+
+/// The ranks are not where they were.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the ranks of this job are on other nodes than those that the job before had when it was asked: leave out the \
+     mock-ups lane and hier (--only), or place ranks node after node (mpirun --map-by slot)"
+)]
+pub(crate) struct NotOnNodes;
 
 /// The parts of a communicator, as a program would make them: on each node, and across all of them.
 pub(crate) struct Parts {
@@ -19,9 +26,9 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// Splits a communicator whose nodes are these, on all its ranks.
-    pub(crate) fn of(comm: &SimpleCommunicator, even: Even) -> Result<Self, WorkerError> {
+    pub(crate) fn of(comm: &SimpleCommunicator, even: Even) -> Result<Self, NotOnNodes> {
         let (rank, each) = (comm.rank(), even.each as i32);
-        let by = |color: i32| comm.split_by_color(Color::with_value(color)).ok_or(WorkerError::NotOnNodes);
+        let by = |color: i32| comm.split_by_color(Color::with_value(color)).ok_or(NotOnNodes);
         let (node, lane) = (by(rank / each)?, by(rank % each)?);
         // Where a job with fewer ranks is placed otherwise than the one that was asked for its hosts.
         let mut hasher = DefaultHasher::new();
@@ -31,7 +38,7 @@ impl Parts {
         node.all_reduce_into(&mine, &mut least, SystemOperation::min());
         node.all_reduce_into(&mine, &mut most, SystemOperation::max());
         if least != most {
-            return Err(WorkerError::NotOnNodes);
+            return Err(NotOnNodes);
         }
         ffi::return_errors(&node);
         ffi::return_errors(&lane);

@@ -340,7 +340,7 @@ impl Campaign {
         let mut tally = Tally::default();
         let policy = Policy { until: self.until, ..session.policy() };
         let result =
-            campaign::measure_from(first, backend, plan, &mut self.log, &policy, &mut tally, &mut |launch, notice| {
+            campaign::measure(first, backend, plan, &mut self.log, &policy, &mut tally, &mut |launch, notice| {
                 session.tell(Event::Launch(launch, notice));
             });
         self.pass = self.pass.max(tally.pass);

@@ -3,6 +3,7 @@
 use collrules_record::clock::{ClockCheck, ClockFact, ClockLine, Harness, LaunchEnd, SyncMethod};
 use collrules_record::findings::Findings;
 use collrules_record::units::Seconds;
+use collrules_rules::words::counted;
 
 /// A reading of the clock is off by up to a step at either end of a call.
 const RESOLVED_STEPS: f64 = 2.0;
@@ -30,10 +31,10 @@ pub(crate) fn of_clock(lines: &[ClockLine]) -> Vec<String> {
         remarks.push(format!(
             "Calls began at agreed times on a common clock made of {}: off by {} at most in {}, and set anew {}. Of {} \
              calls {} were made again because a rank was late, and {} were given up.",
-            counted(u64::from(first.clocks), "clock"),
+            counted(first.clocks, "clock"),
             Seconds(error),
-            counted(checks.len() as u64, "check"),
-            counted(set_anew as u64, "time"),
+            counted(checks.len(), "check"),
+            counted(set_anew, "time"),
             sum(|end| end.calls),
             sum(|end| end.repeated),
             counted(sum(|end| end.given_up), "round"),
@@ -64,7 +65,7 @@ pub(crate) fn under_resolution(findings: &Findings) -> Option<String> {
     (under > 0).then(|| {
         format!(
             "{under} of {} took less than {}, two steps of the clock: these times are no more exact than that.",
-            counted(points().count() as u64, "point"),
+            counted(points().count(), "point"),
             Seconds(least),
         )
     })
@@ -72,10 +73,6 @@ pub(crate) fn under_resolution(findings: &Findings) -> Option<String> {
 
 fn facts<'a, T>(lines: &'a [ClockLine], pick: impl Fn(&'a ClockFact) -> Option<&'a T>) -> Vec<&'a T> {
     lines.iter().filter_map(|line| pick(&line.fact)).collect()
-}
-
-fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

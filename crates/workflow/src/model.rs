@@ -107,14 +107,7 @@ pub fn of_table(
 
 /// Reads a model: its file, or the directory that it is in.
 pub fn open(path: &Path) -> Result<Model, WorkflowError> {
-    let directory = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
-    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-    let name = if path.is_dir() {
-        rundir::MODEL.to_owned()
-    } else {
-        path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-    };
-    Ok(RunDir::derived(directory)?.read_json(&name, FORMAT)?)
+    Ok(rundir::read_json_file(&rundir::within(path, rundir::MODEL), FORMAT)?)
 }
 
 /// Writes a model, for people and programs.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use collrules_record::findings::Findings;
+use collrules_record::findings::{self, Findings};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Manifest, Validation};
 use collrules_report::notes::notes;
@@ -42,7 +42,7 @@ impl Published {
             let findings = run.findings()?;
             return Self::around(run, findings);
         }
-        let findings = rundir::read_findings(path)?;
+        let findings = rundir::read_json_file(path, findings::FORMAT)?;
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Self::around(RunDir::derived(directory)?, findings)
     }

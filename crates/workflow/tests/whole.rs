@@ -194,7 +194,7 @@ fn rules_that_do_not_hold_in_fresh_launches_are_given_back() {
     let validation = published.validation.expect("was compared");
     assert!(!validation.given_back.is_empty() && !validation.loses());
     assert!(stage.notes.iter().any(|note| note.contains("given back to the builtin")), "{:?}", stage.notes);
-    let kept = published.run.file(rundir::BEFORE_REPAIR);
+    let kept = published.run.file("rules.conf.before-repair");
     assert!(kept.is_file(), "what the file was is kept");
     let written = std::fs::read_to_string(published.run.file(rundir::REPORT)).expect("a report");
     assert!(written.contains("Given back to the builtin"), "the report says what was repaired");

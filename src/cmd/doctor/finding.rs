@@ -1,5 +1,6 @@
 //! One thing that was looked at.
 
+use collrules_rules::words::counted;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -100,8 +101,7 @@ pub(super) fn lines(findings: &[Finding], able: bool) -> Vec<String> {
     lines.push(String::new());
     lines.push(if able {
         let (warnings, notes) = (count(State::Warning), count(State::Note));
-        let ending = |count| if count == 1 { "" } else { "s" };
-        format!("collrules can measure here; {warnings} warning{}, {notes} note{}.", ending(warnings), ending(notes))
+        format!("collrules can measure here; {}, {}.", counted(warnings, "warning"), counted(notes, "note"))
     } else {
         format!("collrules cannot measure here: {} to fix first.", count(State::Problem))
     });

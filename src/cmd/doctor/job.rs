@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::Survey;
 use collrules_record::survey::Place;
+use collrules_rules::words::counted;
 
 use super::finding::Finding;
 
@@ -25,9 +26,7 @@ pub(super) fn examine(survey: &Survey) -> Vec<Finding> {
 
 fn slots(survey: &Survey) -> Finding {
     let hosts = per_host(survey);
-    let plural = |count: usize| if count == 1 { "" } else { "s" };
-    let (ranks, count) = (survey.hosts.len(), hosts.len());
-    let what = format!("{ranks} slot{} on {count} host{}", plural(ranks), plural(count));
+    let what = format!("{} on {}", counted(survey.hosts.len(), "slot"), counted(hosts.len(), "host"));
     if survey.slots().0 < 2 {
         return Finding::problem("slots", format!("{what}; a collective needs 2"))
             .remedy("give mpirun more (--mpirun-args '--hostfile FILE', or --host NAME:4), or pass --oversubscribe");

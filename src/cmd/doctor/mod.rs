@@ -16,7 +16,7 @@ use collrules_runner::{Backend, serving};
 use collrules_workflow::start;
 
 use self::finding::{Finding, State};
-use crate::args::doctor::Doctor;
+use crate::args::Doctor;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt;

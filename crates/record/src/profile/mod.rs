@@ -271,11 +271,6 @@ impl Profile {
         self.missing.is_empty() && self.unfinished.is_empty()
     }
 
-    /// Time of all ranks between init and finalize: what shares are shares of.
-    pub fn rank_seconds(&self) -> f64 {
-        self.wall.total.0
-    }
-
     /// What a time of all ranks is by the clock on the wall, were it spread evenly.
     pub fn wall_of(&self, total: Seconds) -> Seconds {
         Seconds(total.0 / f64::from(self.wall.ranks.max(1)))

@@ -2,7 +2,7 @@
 //! which puts files in place whole.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ impl RunDir {
 
     /// Reads what the analysis concluded.
     pub fn findings(&self) -> Result<Findings, RunDirError> {
-        read_findings(&self.file(FINDINGS))
+        read_json_file(&self.file(FINDINGS), findings::FORMAT)
     }
 
     /// Writes what the analysis concluded.
@@ -101,7 +101,7 @@ impl RunDir {
 
     /// Reads a file of a known format, or of a newer minor one.
     pub fn read_json<T: DeserializeOwned>(&self, name: &str, known: FormatVersion) -> Result<T, RunDirError> {
-        read(&self.file(name), known)
+        read_json_file(&self.file(name), known)
     }
 
     /// Writes a file whole, or not at all.
@@ -117,24 +117,20 @@ impl RunDir {
     }
 }
 
-/// Reads findings, wherever they lie.
-pub fn read_findings(path: &Path) -> Result<Findings, RunDirError> {
-    read(path, findings::FORMAT)
-}
-
-/// Reads a file that lies in no run directory.
-pub fn read_json_file<T: DeserializeOwned>(path: &Path, known: FormatVersion) -> Result<T, RunDirError> {
-    read(path, known)
+/// The file that is meant: the one of this name, where its directory is named.
+pub fn within(path: &Path, name: &str) -> PathBuf {
+    if path.is_dir() { path.join(name) } else { path.to_owned() }
 }
 
 fn optional<T: DeserializeOwned>(path: &Path, known: FormatVersion) -> Result<Option<T>, RunDirError> {
     match path.symlink_metadata() {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
-        _ => read(path, known).map(Some),
+        _ => read_json_file(path, known).map(Some),
     }
 }
 
-fn read<T: DeserializeOwned>(path: &Path, known: FormatVersion) -> Result<T, RunDirError> {
+/// Reads a file, wherever it lies.
+pub fn read_json_file<T: DeserializeOwned>(path: &Path, known: FormatVersion) -> Result<T, RunDirError> {
     let text = text_of(path)?;
     head(path, &text, known)?;
     serde_json::from_str(&text).map_err(|cause| damaged(path, &cause))

@@ -2,7 +2,6 @@
 
 mod account;
 mod bounded;
-mod clock;
 mod error;
 mod journal;
 mod json;
@@ -24,7 +23,7 @@ use crate::manifest::Manifest;
 pub use bounded::{read_text, read_whole};
 pub use error::RunDirError;
 pub use journal::Entry;
-pub use json::{read_findings, read_json_file};
+pub use json::{read_json_file, within};
 pub use lock::Held;
 pub use log::RunLog;
 pub use progress::Progress;
@@ -89,9 +88,6 @@ pub const TREE_TEXT: &str = "tree.txt";
 pub const TREE_JSON: &str = "tree.json";
 /// The same as a drawing.
 pub const TREE_SVG: &str = "tree.svg";
-
-/// What `rules.conf` was before something was given back to the builtin.
-pub const BEFORE_REPAIR: &str = "rules.conf.before-repair";
 
 /// The run directory with the launches of a comparison without and with the rules, from 1 on.
 pub fn comparison(number: u32) -> String {

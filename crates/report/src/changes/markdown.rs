@@ -1,56 +1,28 @@
 //! What changed, as Markdown.
 
-use std::fmt::{self, Write};
-
 use collrules_record::comparison::Comparison;
 
 use super::sentences::{answer, sentences, side, warning};
-use super::tables::{changed, reserved};
-use crate::plain;
+use super::tables::{CHANGED, RESERVED, changed, reserved};
+use crate::plain::{bullets, table};
 
 /// As Markdown.
 pub fn markdown(comparison: &Comparison) -> String {
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    let _ = write_markdown(&mut out, comparison);
-    out
-}
-
-fn write_markdown(out: &mut String, comparison: &Comparison) -> fmt::Result {
-    writeln!(out, "# What changed\n")?;
-    warning(comparison).map_or(Ok(()), |warning| writeln!(out, "{warning}\n"))?;
-    writeln!(out, "**{}**\n", answer(comparison))?;
-    writeln!(
-        out,
-        "- Before: {}\n- After: {}",
-        plain::markdown(&side(&comparison.before)),
-        plain::markdown(&side(&comparison.after))
-    )?;
-    let all = sentences(comparison);
-    all.iter()
-        .chain(&comparison.obstacles)
-        .try_for_each(|sentence| writeln!(out, "- {}", plain::markdown(sentence)))?;
-    if !comparison.differences.is_empty() {
-        writeln!(out, "\n## What differs\n\n| what | before | after |\n|---|---|---|")?;
-        for difference in &comparison.differences {
-            let (before, after) = (plain::cell(&difference.before), plain::cell(&difference.after));
-            writeln!(out, "| {} | {before} | {after} |", plain::cell(&difference.what))?;
+    let warning = warning(comparison).map_or(String::new(), |warning| format!("{warning}\n\n"));
+    let mut out = format!("# What changed\n\n{warning}**{}**\n\n", answer(comparison));
+    let sides = [("Before", &comparison.before), ("After", &comparison.after)];
+    out += &bullets(sides.map(|(when, run)| format!("{when}: {}", side(run))));
+    out += &bullets(sentences(comparison).iter().chain(&comparison.obstacles));
+    let differences = comparison.differences.iter().map(|it| [&it.what, &it.before, &it.after].map(Clone::clone));
+    let differences = table(&["what", "before", "after"], &[], differences);
+    for (title, some, table) in [
+        ("What differs", !comparison.differences.is_empty(), differences),
+        ("The builtin changed", !changed(comparison).is_empty(), table(&CHANGED, &[1], changed(comparison))),
+        ("Served otherwise", !reserved(comparison).is_empty(), table(&RESERVED, &[1, 5], reserved(comparison))),
+    ] {
+        if some {
+            out += &format!("\n## {title}\n\n{table}");
         }
     }
-    let changed = changed(comparison);
-    if !changed.is_empty() {
-        writeln!(out, "\n## The builtin changed\n")?;
-        writeln!(out, "| collective | ranks | message sizes | change | as fast as before |\n|---|---:|---|---|---|")?;
-        changed.iter().try_for_each(|row| writeln!(out, "| {} |", row.join(" | ")))?;
-    }
-    let reserved = reserved(comparison);
-    if !reserved.is_empty() {
-        writeln!(out, "\n## Served otherwise\n")?;
-        writeln!(
-            out,
-            "| collective | ranks | message sizes | before | after | the earlier rules lose |\n|---|---:|---|---|---|---:|"
-        )?;
-        reserved.iter().try_for_each(|row| writeln!(out, "| {} |", row.join(" | ")))?;
-    }
-    Ok(())
+    out
 }

@@ -2,10 +2,11 @@
 
 use collrules_record::comparison::{Advice, Comparison, Side};
 use collrules_record::validation::Outcome;
+use collrules_rules::words::counted;
 
 use crate::facts::SIMULATED;
 use crate::plain;
-use crate::words::{counted, percent, tenths};
+use crate::words::{percent, tenths};
 
 /// The sentence that answers whether it is time to tune again.
 pub(super) fn answer(comparison: &Comparison) -> String {

@@ -21,7 +21,14 @@ fn neighbours(a: &CellChange, b: &CellChange) -> bool {
     (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)
 }
 
-/// Where the builtin changed, neighbouring sizes on one line: collective, ranks, sizes, change, as fast as before.
+/// The heads of [`changed`].
+pub(super) const CHANGED: [&str; 5] = ["collective", "ranks", "message sizes", "change", "as fast as before"];
+
+/// The heads of [`reserved`].
+pub(super) const RESERVED: [&str; 6] =
+    ["collective", "ranks", "message sizes", "before", "after", "the earlier rules lose"];
+
+/// Where the builtin changed, neighbouring sizes on one line.
 pub(super) fn changed(comparison: &Comparison) -> Vec<[String; 5]> {
     let alike = |a: &CellChange, b: &CellChange| neighbours(a, b) && a.change == b.change;
     let runs = comparison.cells.chunk_by(alike).filter(|cells| cells[0].change != Outcome::Same);
@@ -47,8 +54,7 @@ pub(super) fn changed(comparison: &Comparison) -> Vec<[String; 5]> {
     runs.map(row).collect()
 }
 
-/// Where the rules give something else, neighbouring sizes on one line: collective, ranks, sizes, before, after, what the
-/// earlier rules lose.
+/// Where the rules give something else, neighbouring sizes on one line.
 pub(super) fn reserved(comparison: &Comparison) -> Vec<[String; 6]> {
     let alike = |a: &CellChange, b: &CellChange| neighbours(a, b) && a.served == b.served;
     let runs = comparison.cells.chunk_by(alike).filter(|cells| cells[0].served.0 != cells[0].served.1);

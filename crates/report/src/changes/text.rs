@@ -3,7 +3,7 @@
 use collrules_record::comparison::Comparison;
 
 use super::sentences::{answer, sentences, side, warning};
-use super::tables::{changed, reserved};
+use super::tables::{CHANGED, RESERVED, changed, reserved};
 use crate::plain;
 use crate::terminal::aligned;
 use crate::words;
@@ -30,18 +30,12 @@ pub fn text(comparison: &Comparison, width: usize) -> String {
     if !changed.is_empty() {
         lines.extend([String::new(), "The builtin changed:".to_owned()]);
         let rows = changed.into_iter().map(Vec::from);
-        lines.push(aligned(
-            width,
-            &["collective", "ranks", "message sizes", "change", "as fast as before"],
-            rows,
-            &[1],
-        ));
+        lines.push(aligned(width, &CHANGED, rows, &[1]));
     }
     let reserved = reserved(comparison);
     if !reserved.is_empty() {
         lines.extend([String::new(), "Served otherwise:".to_owned()]);
-        let head = ["collective", "ranks", "message sizes", "before", "after", "the earlier rules lose"];
-        lines.push(aligned(width, &head, reserved.into_iter().map(Vec::from), &[1, 5]));
+        lines.push(aligned(width, &RESERVED, reserved.into_iter().map(Vec::from), &[1, 5]));
     }
     lines.join("\n") + "\n"
 }

@@ -6,9 +6,10 @@ use collrules_record::guidelines::{Change, Changed, Checked, CheckedCell, Cure, 
 use collrules_record::units::Seconds;
 use collrules_record::{Component, Estimate};
 use collrules_rules::registry;
+use collrules_rules::words::counted;
 
 use crate::plain;
-use crate::words::{counted, percent};
+use crate::words::percent;
 
 /// Where the numbers come from.
 pub(super) fn origin(checked: &Checked) -> String {

@@ -1,168 +1,100 @@
 //! The report file.
 
-mod bullets;
 mod validation;
-
-use std::fmt::{self, Write};
 
 use collrules_record::Manifest;
 use collrules_record::findings::Findings;
-
-use bullets::bullets;
 
 use crate::Context;
 use crate::cells::{CellRow, cell_row};
 use crate::facts::{self, SIMULATED, candidate_name};
 use crate::layouts;
-use crate::plain;
+use crate::plain::{self, bullets, table};
 use crate::summary::{by_collective, sentences, stretches};
 use crate::tree;
 use crate::words::times;
 
 /// The report as Markdown.
 pub fn report(findings: &Findings, context: &Context<'_>) -> String {
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    let _ = write(&mut out, findings, context);
+    let mut out = "# collrules report\n".to_owned();
+    if findings.simulated {
+        out += &format!("\n**{SIMULATED}**\n");
+    }
+    out += &format!("\nSource: {}. Release: Open MPI {}.\n", plain::markdown(&findings.source), findings.release);
+    section(&mut out, "What to expect", &bullets(sentences(findings)));
+    if !context.switch_on.is_empty() {
+        let lines: String = context.switch_on.iter().map(|line| plain::line(line) + "\n").collect();
+        section(&mut out, "How to switch it on", &format!("```sh\n{lines}```\n"));
+    }
+    section(&mut out, "What was shown", &bullets(&context.proof));
+    if let Some(validation) = context.validation {
+        section(&mut out, "What fresh launches showed", &validation::section(findings, validation));
+    }
+    section(&mut out, "What to know", &bullets(&findings.remarks));
+    section(&mut out, "What is assumed", &bullets(facts::assumptions(findings)));
+    section(&mut out, "Decisions", &decisions(findings));
+    let laid_out = layouts::rows(findings);
+    if !laid_out.is_empty() {
+        let rows = table(&layouts::COLUMNS, &[], laid_out);
+        section(&mut out, layouts::TITLE, &format!("{}\n\n{rows}", layouts::about(findings)));
+    }
+    let handover = facts::handover(findings);
+    if !handover.is_empty() {
+        let rows = table(&["collective", "ranks", "message sizes", "carried out by"], &[], handover);
+        section(&mut out, "What HAN's rules file says", &format!("{}\n\n{rows}", facts::HANDOVER));
+    }
+    if !findings.crossovers.is_empty() {
+        let rows = findings.crossovers.iter().map(|crossover| facts::crossover_row(findings, crossover));
+        let heads = ["collective", "ranks", "below", "from", "above", "measured around", "certain between"];
+        section(&mut out, "Crossovers", &table(&heads, &[1, 3], rows));
+    }
+    if !findings.tree.collectives.is_empty() {
+        // Four backquotes: names in it may hold three.
+        section(&mut out, "Decision tree", &format!("````text\n{}````\n", tree::text(findings, 120)));
+    }
+    for group in by_collective(findings) {
+        let rows = group.iter().map(|cell| {
+            let CellRow { ranks, size, builtin, best, time, gain, verdict } = cell_row(findings, cell);
+            [ranks, size, builtin, best, time, gain, verdict]
+        });
+        let heads = ["ranks", "size", "builtin", "best candidate", "its time", "its gain", "verdict"];
+        section(&mut out, &format!("Cells of {}", group[0].cell.collective), &table(&heads, &[0, 1, 2, 4], rows));
+    }
+    let disqualified = facts::disqualified(findings);
+    if !disqualified.is_empty() {
+        section(&mut out, "Disqualified candidates", &table(&["candidate", "cells", "why"], &[], disqualified));
+    }
+    section(&mut out, "How it was decided", &(facts::method(findings).join("\n\n") + "\n"));
+    let placement = facts::placement(findings);
+    if !placement.is_empty() {
+        let title = format!("Where the ranks were (layout: {})", findings.placement.layout);
+        section(&mut out, &title, &table(&["ranks", "nodes", "served by"], &[0], placement));
+    }
+    if let Some(manifest) = context.manifest {
+        section(&mut out, "Where the numbers come from", &provenance(manifest));
+    }
     out
 }
 
-fn write(out: &mut String, findings: &Findings, context: &Context<'_>) -> fmt::Result {
-    writeln!(out, "# collrules report\n")?;
-    if findings.simulated {
-        writeln!(out, "**{SIMULATED}**\n")?;
+/// Adds a section; one without anything in it is left out.
+fn section(out: &mut String, title: &str, content: &str) {
+    if !content.is_empty() {
+        *out += &format!("\n## {title}\n\n{content}");
     }
-    writeln!(out, "Source: {}. Release: Open MPI {}.\n", plain::markdown(&findings.source), findings.release)?;
-    writeln!(out, "## What to expect\n")?;
-    bullets(out, &sentences(findings))?;
-    if !context.switch_on.is_empty() {
-        writeln!(out, "\n## How to switch it on\n\n```sh")?;
-        context.switch_on.iter().try_for_each(|line| writeln!(out, "{}", plain::line(line)))?;
-        writeln!(out, "```")?;
-    }
-    if !context.proof.is_empty() {
-        writeln!(out, "\n## What was shown\n")?;
-        bullets(out, &context.proof)?;
-    }
-    if let Some(validation) = context.validation {
-        validation::write(out, findings, validation)?;
-    }
-    if !findings.remarks.is_empty() {
-        writeln!(out, "\n## What to know\n")?;
-        bullets(out, &findings.remarks)?;
-    }
-    writeln!(out, "\n## What is assumed\n")?;
-    bullets(out, &facts::assumptions(findings))?;
-    decisions(out, findings)?;
-    laid_out(out, findings)?;
-    handover(out, findings)?;
-    crossovers(out, findings)?;
-    if !findings.tree.collectives.is_empty() {
-        // Four backquotes: names in it may hold three.
-        writeln!(out, "\n## Decision tree\n\n````text\n{}````", tree::text(findings, 120))?;
-    }
-    cells(out, findings)?;
-    disqualified(out, findings)?;
-    method(out, findings)?;
-    placement(out, findings)?;
-    context.manifest.map_or(Ok(()), |manifest| provenance(out, manifest))
 }
 
-fn placement(out: &mut String, findings: &Findings) -> fmt::Result {
-    let rows = facts::placement(findings);
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let layout = findings.placement.layout;
-    writeln!(out, "\n## Where the ranks were (layout: {layout})\n\n| ranks | nodes | served by |\n|---:|---|---|")?;
-    rows.iter().try_for_each(|[ranks, nodes, by]| writeln!(out, "| {ranks} | {nodes} | {by} |"))
-}
-
-fn decisions(out: &mut String, findings: &Findings) -> fmt::Result {
-    writeln!(out, "\n## Decisions\n")?;
-    writeln!(
-        out,
-        "| collective | ranks | message sizes | served by | gain | at lower ends |\n|---|---:|---|---|---:|---:|"
-    )?;
-    for stretch in stretches(findings) {
+fn decisions(findings: &Findings) -> String {
+    let rows = stretches(findings).into_iter().map(|stretch| {
         let gain = stretch.gain.map_or(String::new(), |gain| times(gain.mean));
         let low = stretch.gain.and_then(|gain| gain.cautious).map_or(String::new(), times);
-        let serve_by = candidate_name(findings, stretch.collective, stretch.by);
-        let (collective, ranks, sizes) = (stretch.collective, stretch.ranks, stretch.sizes());
-        writeln!(out, "| {collective} | {ranks} | {sizes} | {serve_by} | {gain} | {low} |")?;
-    }
-    Ok(())
+        let served_by = candidate_name(findings, stretch.collective, stretch.by);
+        [stretch.collective.to_string(), stretch.ranks.to_string(), stretch.sizes(), served_by, gain, low]
+    });
+    table(&["collective", "ranks", "message sizes", "served by", "gain", "at lower ends"], &[1, 4, 5], rows)
 }
 
-fn crossovers(out: &mut String, findings: &Findings) -> fmt::Result {
-    if findings.crossovers.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n## Crossovers\n")?;
-    writeln!(
-        out,
-        "| collective | ranks | below | from | above | measured around | certain between |\n|---|---:|---|---:|---|---|---|"
-    )?;
-    let rows = findings.crossovers.iter().map(|crossover| facts::crossover_row(findings, crossover));
-    rows.map(|row| row.map(|text| plain::cell(&text)).join(" | ")).try_for_each(|row| writeln!(out, "| {row} |"))
-}
-
-fn laid_out(out: &mut String, findings: &Findings) -> fmt::Result {
-    let rows = layouts::rows(findings);
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let columns = layouts::COLUMNS;
-    writeln!(out, "\n## {}\n\n{}\n", layouts::TITLE, layouts::about(findings))?;
-    writeln!(out, "| {} |\n|{}", columns.join(" | "), "---|".repeat(columns.len()))?;
-    rows.iter().try_for_each(|row| writeln!(out, "| {} |", row.join(" | ")))
-}
-
-fn handover(out: &mut String, findings: &Findings) -> fmt::Result {
-    let rows = facts::handover(findings);
-    if rows.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n## What HAN's rules file says\n\n{}\n", facts::HANDOVER)?;
-    writeln!(out, "| collective | ranks | message sizes | carried out by |\n|---|---|---|---|")?;
-    rows.iter().try_for_each(|row| writeln!(out, "| {} |", row.join(" | ")))
-}
-
-fn cells(out: &mut String, findings: &Findings) -> fmt::Result {
-    for group in by_collective(findings) {
-        writeln!(out, "\n## Cells of {}\n", group[0].cell.collective)?;
-        writeln!(
-            out,
-            "| ranks | size | builtin | best candidate | its time | its gain | verdict |\n|---:|---:|---:|---|---:|---|---|"
-        )?;
-        for cell in group {
-            let CellRow { ranks, size, builtin, best, time, gain, verdict } = cell_row(findings, cell);
-            let verdict = plain::cell(&verdict);
-            writeln!(out, "| {ranks} | {size} | {builtin} | {best} | {time} | {gain} | {verdict} |")?;
-        }
-    }
-    Ok(())
-}
-
-fn disqualified(out: &mut String, findings: &Findings) -> fmt::Result {
-    let rows = facts::disqualified(findings);
-    if rows.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n## Disqualified candidates\n\n| candidate | cells | why |\n|---|---|---|")?;
-    rows.iter().try_for_each(|row| writeln!(out, "| {} |", row.each_ref().map(|text| plain::cell(text)).join(" | ")))
-}
-
-fn method(out: &mut String, findings: &Findings) -> fmt::Result {
-    writeln!(out, "\n## How it was decided\n")?;
-    writeln!(out, "{}", facts::method(findings).join("\n\n"))
-}
-
-fn provenance(out: &mut String, manifest: &Manifest) -> fmt::Result {
-    writeln!(out, "\n## Where the numbers come from\n")?;
-    let facts: Vec<String> =
-        facts::provenance(manifest).into_iter().map(|(key, value)| format!("{key}: {value}")).collect();
-    bullets(out, &facts)
+fn provenance(manifest: &Manifest) -> String {
+    bullets(facts::provenance(manifest).into_iter().map(|(key, value)| format!("{key}: {value}")))
 }
 
 #[cfg(test)]

@@ -36,24 +36,12 @@ pub fn markdown(model: &Model) -> String {
             text += &format!("{}\n\n", plain::markdown(&paragraph.join(" ")));
         }
     }
-    for sentence in sentences::lines(model) {
-        text += &format!("- {sentence}\n");
-    }
+    text += &plain::bullets(sentences::lines(model));
     if !model.unknown.is_empty() {
-        text += "\n## What the probes cannot tell\n\n";
-        model.unknown.iter().for_each(|why| text += &format!("- {}\n", plain::markdown(why)));
+        text += &format!("\n## What the probes cannot tell\n\n{}", plain::bullets(&model.unknown));
     }
     for table in tables::all(model) {
-        text += &format!(
-            "\n## {}\n\n| {} |\n|{}\n",
-            table.title,
-            table.heads.join(" | "),
-            "---|".repeat(table.heads.len())
-        );
-        for row in table.rows {
-            let cells: Vec<String> = row.iter().map(|value| plain::cell(value)).collect();
-            text += &format!("| {} |\n", cells.join(" | "));
-        }
+        text += &format!("\n## {}\n\n{}", table.title, plain::table(&table.heads, &[], table.rows));
     }
     text
 }

@@ -3,9 +3,10 @@
 use collrules_record::Estimate;
 use collrules_record::model::{Model, Where};
 use collrules_record::units::Seconds;
+use collrules_rules::words::{counted, listed};
 
 use crate::plain;
-use crate::words::{counted, ends, listed, percent, ratio};
+use crate::words::{ends, percent, ratio};
 
 /// Where the numbers come from.
 pub(super) fn origin(model: &Model) -> String {

@@ -6,6 +6,7 @@ use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, Estimate};
 use collrules_rules::Collective;
+use collrules_rules::words::counted;
 
 use super::palette::Palette;
 use crate::cells::{CellRow, cell_row};
@@ -14,7 +15,7 @@ use crate::plot::{Curves, Entry, Fill, Line, Mark, Places, Reading, Stroke, Tile
 use crate::reasons::{self, Because, overruled, reasons, winner};
 use crate::summary::{Gain, stretches};
 use crate::tree::{Panel, panel};
-use crate::words::{counted, number, ratio};
+use crate::words::{number, ratio};
 
 /// Everything about a collective.
 pub(super) struct CollectiveView {

@@ -2,10 +2,11 @@
 
 use collrules_record::findings::Findings;
 use collrules_record::validation::{Outcome, Validation};
+use collrules_rules::words::{counted, listed, plural};
 
 use crate::Context;
 use crate::summary::{Expectation, expectations};
-use crate::words::{counted, listed, number, percent};
+use crate::words::{number, percent};
 
 /// A number that stands out.
 pub(super) struct Card {
@@ -91,7 +92,7 @@ pub(super) fn cards(findings: &Findings, context: &Context<'_>) -> Vec<Card> {
     }
     cards.push(card(
         findings.table.rules().to_string(),
-        if findings.table.rules() == 1 { "rule" } else { "rules" },
+        &plural(findings.table.rules(), "rule"),
         // The worst cell says little where all sizes have to share one choice.
         format!(
             "sharing rules costs {} of the time {}",

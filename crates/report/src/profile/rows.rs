@@ -3,9 +3,10 @@
 use collrules_record::profile::prospect::{Prospect, Prospects};
 use collrules_record::profile::{Calls, Communicator, Mode, Profile};
 use collrules_record::{Estimate, Seconds};
+use collrules_rules::words::counted;
 
 use crate::plain;
-use crate::words::{counted, tenths};
+use crate::words::tenths;
 
 /// How many rows of calls a terminal gets.
 const MOST: usize = 25;
@@ -100,7 +101,7 @@ pub(super) fn calls(profile: &Profile, prospects: &Prospects) -> (Vec<Vec<String
     let left_out = (!rest.is_empty()).then(|| {
         format!(
             "and {} more with {} of the mean rank's time; --json has them all",
-            if rest.len() == 1 { "1 entry".to_owned() } else { format!("{} entries", rest.len()) },
+            counted(rest.len(), "entry"),
             profile.wall_of(time)
         )
     });

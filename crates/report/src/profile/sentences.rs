@@ -6,10 +6,10 @@ use collrules_record::Seconds;
 use collrules_record::profile::Profile;
 use collrules_record::profile::prospect::{Prospect, Prospects};
 use collrules_rules::Collective;
+use collrules_rules::words::{counted, listed};
 
 use super::rows::{saved, share};
 use crate::plain;
-use crate::words::{counted, listed};
 
 /// A share of the wall time below which nothing is worth a rule.
 const WORTH: f64 = 0.01;

@@ -6,11 +6,12 @@ use collrules_record::estimate::geometric_mean;
 use collrules_record::study::{LineFit, Outcome, Overall, Study, StudyCell, StudyPoint};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Estimate};
+use collrules_rules::words::{counted, listed};
 use collrules_rules::{Collective, registry};
 
 use super::about::{About, Origin};
 use super::names::{candidates, collectives, name, place};
-use crate::words::{counted, ends, interval, listed};
+use crate::words::{ends, interval};
 
 /// A line that misses the times by more than this, as a share, does not describe them.
 const MISFIT: f64 = 0.25;

@@ -4,11 +4,11 @@ use collrules_record::study::{Outcome, Study, StudyCell};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::Collective;
+use collrules_rules::words::listed;
 
 use super::about::About;
 use super::names::{candidates, collectives, name};
 use crate::plot::{Curves, Line, Reading, Stroke, X};
-use crate::words::listed;
 
 /// A drawing with its file name.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use collrules_record::findings::Statistic;
 use collrules_record::study::Study;
+use collrules_rules::words::counted;
 
 use super::about::{About, Origin};
 use super::conclusion::conclusion;
@@ -11,7 +12,7 @@ use super::figures::{figures, undrawn};
 use super::{curves, references, tables};
 use crate::facts::SIMULATED;
 use crate::plain;
-use crate::words::{counted, folded};
+use crate::words::folded;
 
 /// The study as Markdown; figures are looked for beside it.
 pub fn markdown(study: &Study, about: &About<'_>) -> String {

@@ -3,9 +3,10 @@
 use collrules_record::tree::{Evidence, Leaf, RankBranch, Tree};
 use collrules_record::units::Bytes;
 use collrules_rules::Collective;
+use collrules_rules::words::counted;
 
 use crate::plain;
-use crate::words::{counted, number, times};
+use crate::words::{number, times};
 
 /// What the tree comes to.
 pub(super) fn summary(tree: &Tree) -> String {

@@ -2,8 +2,9 @@
 
 use collrules_record::estimate::median;
 use collrules_record::validation::{FailedCell, NotAgain, Outcome, Round, ValidatedCell, Validation};
+use collrules_rules::words::counted;
 
-use crate::words::{counted, percent, ratio, times};
+use crate::words::{percent, ratio, times};
 
 /// What it comes to, in whole sentences, to be wrapped.
 pub fn sentences(validation: &Validation) -> Vec<String> {

@@ -1,12 +1,12 @@
 //! Each cell of the last comparison, then what they come to, for a terminal of 80 columns.
 
-use collrules_record::Seconds;
-use collrules_record::validation::{Outcome, ValidatedCell, Validation};
+use collrules_record::validation::{ValidatedCell, Validation};
 use collrules_rules::Release;
 use collrules_rules::registry;
 
 use super::sentences::sentences;
-use crate::words::{number, wrapped};
+use crate::terminal::{side_by_side, side_by_side_head};
+use crate::words::wrapped;
 
 /// The width of a terminal that nobody has widened.
 const WIDTH: usize = 80;
@@ -17,14 +17,7 @@ pub fn text(validation: &Validation, release: Release) -> String {
     if let Some(round) = validation.last() {
         for collective in round.cells.chunk_by(|a, b| a.cell.collective == b.cell.collective) {
             lines.push(collective[0].cell.collective.to_string());
-            lines.push(
-                format!(
-                    "{:>5} {:>7} {:>8} {:>8} {:>8} {:^14} {:<7}{}",
-                    "ranks", "size", "without", "with", "speedup", "interval", "", "rule",
-                )
-                .trim_end()
-                .to_owned(),
-            );
+            lines.push(side_by_side_head(["without", "with", "speedup"], "rule"));
             lines.extend(collective.iter().map(|cell| row(cell, release)));
             lines.push(String::new());
         }
@@ -33,35 +26,21 @@ pub fn text(validation: &Validation, release: Release) -> String {
     lines.join("\n")
 }
 
-fn row(cell: &ValidatedCell, release: Release) -> String {
-    let verdict = match cell.verdict {
-        Outcome::Faster => "faster",
-        Outcome::Same => "same",
-        Outcome::Slower => "SLOWER",
-    };
-    let size = if cell.cell.collective.has_sizes() { cell.cell.bytes.to_string() } else { "-".to_owned() };
-    let interval = match (cell.speedup.low, cell.speedup.high) {
-        (Some(low), Some(high)) => format!("{:>5} to {:<5}", number(low), number(high)),
-        _ => String::new(),
-    };
-    let algorithm = registry::algorithm(release, cell.cell.collective, cell.served.algorithm);
-    let rule = match (cell.served.is_builtin(), cell.handed) {
+fn row(found: &ValidatedCell, release: Release) -> String {
+    let cell = found.cell;
+    let algorithm = registry::algorithm(release, cell.collective, found.served.algorithm);
+    let rule = match (found.served.is_builtin(), found.handed) {
         (true, true) => "HAN's file",
         (true, false) => "-",
         (false, _) => algorithm.map_or("?", |algorithm| algorithm.name),
     };
-    let line = format!(
-        "{:>5} {size:>7} {:>8} {:>8} {:>7}x {interval:^14} {verdict:<7}{rule}",
-        cell.cell.ranks.0,
-        Seconds(cell.without.point).to_string(),
-        Seconds(cell.with.point).to_string(),
-        number(cell.speedup.point),
-    );
-    line.trim_end().to_owned()
+    side_by_side(cell, [found.without.point, found.with.point], found.speedup, found.verdict, rule)
 }
 
 #[cfg(test)]
 mod tests {
+    use collrules_record::validation::Outcome;
+
     use super::super::fixture::validation;
     use super::*;
 

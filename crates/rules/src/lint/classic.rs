@@ -5,12 +5,13 @@ use super::collect::Collector;
 use super::edit::Edit;
 use super::listing::{self, Collective, CommRule, Listing};
 use super::problem::Problem;
-use super::strict::Strict;
+use super::words::Strict;
 use super::words::{self, Number, Words};
 use crate::behaviour::Behaviour;
 use crate::collective::{self, Collective as Known};
 use crate::span::Span;
 use crate::tokens::HEADER;
+use crate::words::counted;
 
 /// Reads a file and reports all that is wrong with its text.
 pub(super) fn read(source: &[u8], versions: &[Behaviour], problems: &mut Collector) -> Strict {
@@ -86,10 +87,8 @@ impl Reader<'_> {
         if count.value == found as u64 {
             return;
         }
-        let plural = |number: u64| if number == 1 { "" } else { "s" };
-        let (said, seen) = (count.value, found as u64);
-        let message =
-            format!("{said} {what}{} announced, but {seen} follow{}", plural(said), if seen == 1 { "s" } else { "" });
+        let (said, seen) = (counted(count.value, what), found as u64);
+        let message = format!("{said} announced, but {seen} follow{}", if seen == 1 { "s" } else { "" });
         let problem = self.add(Code::WrongCount, count.span, message);
         problem.remedy = format!("Write {seen} here, or correct the lines below.").into();
         problem.edits = vec![Edit::replace(count.span, seen.to_string())];

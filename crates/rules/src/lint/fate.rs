@@ -3,15 +3,31 @@
 use super::code::Code;
 use super::code::Severity;
 use super::collect::Collector;
-use super::intent::Intent;
 use super::problem::{Fate, Reading};
-use super::strict::Strict;
 use super::words;
+use super::words::Strict;
 use crate::behaviour::Behaviour;
 use crate::collective::json_name;
 use crate::file::{Load, Loaded, Rejection, RejectionCause};
 use crate::span::Span;
 use crate::tokens::HEADER;
+
+/// The format that a file was written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Intent {
+    Classic,
+    Json,
+}
+
+impl Intent {
+    pub(super) fn of(source: &[u8]) -> Self {
+        let text = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source);
+        match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'{' | b'[') => Self::Json,
+            _ => Self::Classic,
+        }
+    }
+}
 
 /// Says what each version does, and reports what is wrong with that. `named` tells whether somebody asked for exactly
 /// these versions.

@@ -26,14 +26,12 @@ mod edit;
 mod fate;
 mod fix;
 mod han;
-mod intent;
 mod json;
 mod listing;
 mod metrics;
 mod problem;
 mod reach;
 mod rules;
-mod strict;
 mod words;
 
 use crate::behaviour::Behaviour;
@@ -47,8 +45,8 @@ pub use fix::{Fixed, fix};
 pub use problem::{Fate, Kind, Problem, Reading, Related, Report};
 
 use collect::Collector;
-use intent::Intent;
-use strict::Strict;
+use fate::Intent;
+use words::Strict;
 
 /// Checks a file for these versions; for all that behave differently where there are none.
 ///

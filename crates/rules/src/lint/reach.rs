@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::code::Code;
 use super::collect::Collector;
-use super::strict::Strict;
+use super::words::Strict;
 use crate::behaviour::Behaviour;
 use crate::file::{Format, Loaded, RuleState, load};
 use crate::reach::{FIRST, Reached, View};

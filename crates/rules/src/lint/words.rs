@@ -1,13 +1,23 @@
 //! The words of a classic file as people read them: lines, comments, and what is meant to be a number.
 
+use std::collections::HashSet;
+
 use super::code::Code;
 use super::code::Severity;
 use super::collect::Collector;
 use super::edit::Edit;
-use super::strict::Strict;
 use crate::behaviour::Behaviour;
 use crate::span::Span;
 use crate::tokens::{HEADER, Tokens, is_space};
+
+/// What later checks need to know of the strict reading.
+#[derive(Debug, Default)]
+pub(super) struct Strict {
+    /// Where Open MPI reads something else than is written.
+    pub(super) garbage: Vec<Span>,
+    /// Where rules or communicator rules begin whose sizes are reported already.
+    pub(super) flagged: HashSet<usize>,
+}
 
 /// What is meant to be a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

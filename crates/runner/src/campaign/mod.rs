@@ -49,20 +49,8 @@ const SPENT_STEP: f64 = 1.0;
 /// A launch that fails is continued in another one, which has a number of its own. A candidate that makes launches
 /// fail is found out in trials, recorded as a row, and left out from then on. `watch` sees what happens.
 ///
-/// The tally counts what the run directory holds, also where an error is returned.
+/// The tally counts what the run directory holds, also where an error is returned. The plan may add to a run whose other plans have `first` planned launches in all.
 pub fn measure(
-    backend: &mut dyn Backend,
-    plan: &Plan,
-    log: &mut RunLog,
-    policy: &Policy,
-    tally: &mut Tally,
-    watch: &mut dyn FnMut(&Launch<'_>, &Notice<'_>),
-) -> Result<(), RunnerError> {
-    measure_from(0, backend, plan, log, policy, tally, watch)
-}
-
-/// The same for a plan that adds to a run whose other plans have this many planned launches in all.
-pub fn measure_from(
     first: u32,
     backend: &mut dyn Backend,
     plan: &Plan,

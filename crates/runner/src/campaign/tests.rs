@@ -163,7 +163,7 @@ fn begin_with(scratch: &Path, backend: &mut Faulty, patterns: bool) -> (RunDir, 
 fn session(backend: &mut Faulty, run: &RunDir, plan: &Plan, policy: &Policy) -> (Result<(), RunnerError>, Vec<String>) {
     let mut told = Vec::new();
     let mut log = run.log().expect("opens");
-    let outcome = measure(backend, plan, &mut log, policy, &mut Tally::default(), &mut |_, notice| match notice {
+    let outcome = measure(0, backend, plan, &mut log, policy, &mut Tally::default(), &mut |_, notice| match notice {
         Notice::Failed(_) => told.push("failed".to_owned()),
         Notice::Trying(_) => told.push("trying".to_owned()),
         Notice::Acquitted(_) => told.push("acquitted".to_owned()),
@@ -290,7 +290,7 @@ fn interrupted_campaigns_are_gone_on_with_until_they_are_complete() {
         let mut log = run.log().expect("opens");
         let policy = Policy::default();
         let mut events = 0;
-        let outcome = measure(&mut backend, &plan, &mut log, &policy, &mut Tally::default(), &mut |_, notice| {
+        let outcome = measure(0, &mut backend, &plan, &mut log, &policy, &mut Tally::default(), &mut |_, notice| {
             if let Notice::Event(_) = notice {
                 events += 1;
                 // Long enough to get through the checks of a cell and its visit.

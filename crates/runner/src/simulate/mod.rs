@@ -34,7 +34,6 @@ use crate::error::RunnerError;
 use crate::grid::NOT_SWITCHABLE;
 use crate::launch::{LaunchKind, LaunchPlan};
 use crate::schedule::Visit;
-use crate::trial;
 use crate::wire::{Call, CallEnd, Event, RankTimes};
 
 /// A cluster that exists in formulas only.
@@ -73,12 +72,31 @@ impl Simulation {
         Ok(Computed { model: &self.model, hosts: &self.model.hosts, plan, launch, clock: 0.0, known: BTreeMap::new() })
     }
 
+    /// A launch on the clock of the model; what is reported ends where nobody takes it any more.
+    fn play<'a>(
+        &'a self,
+        plan: &'a LaunchPlan,
+        report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
+        run: Loop<'a>,
+    ) -> Result<(), RunnerError> {
+        let mut outcome = Ok(());
+        let Ok(()) = run(plan, &mut self.executor(plan)?, &mut |event| {
+            if outcome.is_ok() {
+                outcome = report(event);
+            }
+        });
+        outcome
+    }
+
     /// The first of its release.
     fn version(&self) -> Result<Version, RunnerError> {
         let text = format!("{}.0", self.release);
         text.parse().map_err(|cause| RunnerError::BadLibrary { said: text, cause })
     }
 }
+
+/// One of the loops of [`engine`].
+type Loop<'a> = fn(&LaunchPlan, &mut Computed<'a>, &mut dyn FnMut(Event)) -> Result<(), Infallible>;
 
 impl Backend for Simulation {
     fn name(&self) -> &'static str {
@@ -113,14 +131,7 @@ impl Backend for Simulation {
         plan: &LaunchPlan,
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
-        let mut executor = self.executor(plan)?;
-        let mut outcome = Ok(());
-        let Ok(()) = engine::run(plan, &mut executor, &mut |event| {
-            if outcome.is_ok() {
-                outcome = report(event);
-            }
-        });
-        outcome
+        self.play(plan, report, engine::run)
     }
 
     fn trial(
@@ -128,14 +139,7 @@ impl Backend for Simulation {
         plan: &LaunchPlan,
         report: &mut dyn FnMut(Event) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
-        let mut executor = self.executor(plan)?;
-        let mut outcome = Ok(());
-        let Ok(()) = trial::run(plan, &mut executor, &mut |event| {
-            if outcome.is_ok() {
-                outcome = report(event);
-            }
-        });
-        outcome
+        self.play(plan, report, engine::trial)
     }
 
     fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<CallEnd>, RunnerError> {

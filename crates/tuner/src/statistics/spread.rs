@@ -1,6 +1,5 @@
 //! Variances, and how uncertain medians and means are.
 
-use collrules_record::Estimate;
 use collrules_record::estimate::median;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -14,22 +13,9 @@ pub(crate) fn standard_error(values: &[f64]) -> f64 {
     deviation * (std::f64::consts::FRAC_PI_2 / values.len() as f64).sqrt()
 }
 
-/// The value that Student's t exceeds in absolute terms with probability `1 - level`; infinite without degrees of freedom.
-pub(crate) fn student_quantile(level: f64, degrees: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, degrees).map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + level / 2.0))
-}
-
 /// The one-sided p value of Student's t: how probable a larger value is; 1 without degrees of freedom.
 pub(crate) fn student_p(t: f64, degrees: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees).map_or(1.0, |student| if t.is_nan() { 1.0 } else { student.sf(t) })
-}
-
-/// The mean of values with half the width of its Student interval, which two values are needed for; none without values.
-pub(crate) fn student_interval(values: &[f64], level: f64) -> Option<(f64, Option<f64>)> {
-    let variance = Variance::of(values);
-    let error = (variance.value() / values.len() as f64).sqrt();
-    let reach = (values.len() > 1).then(|| student_quantile(level, variance.degrees) * error);
-    (!values.is_empty()).then(|| (mean(values), reach))
 }
 
 /// A variance with its degrees of freedom.
@@ -62,11 +48,34 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// The mean of a value per launch, with its Student interval.
-pub(crate) fn over_launches(values: &[f64], level: f64) -> Option<Estimate> {
-    let (mean, reach) = student_interval(values, level)?;
-    let (low, high) = (reach.map(|reach| mean - reach), reach.map(|reach| mean + reach));
-    Some(Estimate { point: mean, low, high, level, samples: values.len() })
+/// How much more launches differ than their visits explain.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LaunchVariance {
+    /// The variance of the launches' medians less what visits explain of it; below 0 by chance where there is nothing.
+    pub(crate) variance: f64,
+    /// Launches less 1.
+    pub(crate) degrees: f64,
+}
+
+/// Compares launches by the log gains of their visits, which are in order of launch. Of a single visit nobody knows how
+/// uncertain it is.
+pub(crate) fn launch_variance(visits: &[((u32, u32), f64)]) -> Option<LaunchVariance> {
+    let mut medians = Vec::new();
+    let mut explained = 0.0;
+    for launch in visits.chunk_by(|a, b| a.0.0 == b.0.0) {
+        let mut gains: Vec<f64> = launch.iter().map(|(_, gain)| *gain).collect();
+        if gains.len() < 3 {
+            continue;
+        }
+        explained += standard_error(&gains).powi(2);
+        medians.push(median(&mut gains)?);
+    }
+    let count = medians.len() as f64;
+    if count < 2.0 {
+        return None;
+    }
+    let total = Variance::of(&medians);
+    Some(LaunchVariance { variance: total.value() - explained / count, degrees: total.degrees })
 }
 
 #[cfg(test)]
@@ -89,28 +98,15 @@ mod tests {
         assert_eq!(standard_error(&[]), 0.0);
     }
 
-    /// SciPy 1.17.1: `scipy.stats.t.ppf(0.5 + level / 2, degrees)`.
+    /// Visits 0, 1, 2 and 10, 11, 12: the medians 1 and 11 have the variance 50; a launch's median has the standard error
+    /// 1 / 0.6745 sqrt(pi / 6), squared 1.15096.
     #[test]
-    fn quantiles_agree_with_scipy() {
-        for (level, degrees, reference) in [
-            (0.95, 1.0, 12.706204736174694),
-            (0.95, 2.0, 4.302652729749462),
-            (0.9, 7.0, 1.8945786050900062),
-            (0.99, 200.0, 2.600634436191558),
-        ] {
-            let value = student_quantile(level, degrees);
-            assert!((value / reference - 1.0).abs() < 1e-6, "{level}, {degrees}: {value} instead of {reference}");
-        }
-        assert_eq!(student_quantile(0.95, 0.0), f64::INFINITY);
-    }
-
-    /// SciPy: `t.interval(0.95, 3, loc=2.5, scale=sem([1, 2, 3, 4]))` is (0.445739743239121, 4.554260256760879).
-    #[test]
-    fn launches_give_a_student_interval() {
-        let estimate = over_launches(&[1.0, 2.0, 3.0, 4.0], 0.95).expect("values");
-        assert!((estimate.point - 2.5).abs() < 1e-12);
-        assert!((estimate.low.unwrap_or_default() - 0.445_739_743_239_121).abs() < 1e-6, "{estimate:?}");
-        assert_eq!(over_launches(&[1.0], 0.95).map(|one| (one.point, one.low)), Some((1.0, None)));
-        assert_eq!(over_launches(&[], 0.95), None);
+    fn launches_differ_by_more_than_their_visits() {
+        let visits: Vec<_> = (0..6).map(|k| ((k / 3, k % 3), f64::from(k % 3 + 10 * (k / 3)))).collect();
+        let seen = launch_variance(&visits).expect("two launches");
+        assert!((seen.variance - (50.0 - 1.150_96)).abs() < 1e-4, "{seen:?}");
+        assert_eq!(seen.degrees, 1.0);
+        assert_eq!(launch_variance(&visits[..3]), None, "one launch");
+        assert_eq!(launch_variance(&visits[..5]), None, "two visits show no spread to rely on");
     }
 }

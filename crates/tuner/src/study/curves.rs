@@ -6,12 +6,11 @@
 
 use std::ops::Range;
 
-use collrules_record::estimate::median;
+use collrules_record::estimate::{Estimate, median};
 use collrules_record::line::{Errors, LEAST, Line, noise, segments};
 use collrules_record::study::{Along, Bend, Curve, Peak, Stretch};
 
 use super::{LEAST_SIZES, Point, by_launch, grouped};
-use crate::statistics::over_launches;
 
 /// What single launches differ by from one point to the next where nobody knows: those of the tables from Summit and PEAK
 /// differ by 2 and 6 % in the median, and by 22 and 39 % in a tenth of the cells.
@@ -50,7 +49,7 @@ fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec
     let top = highest(&typical)?;
     let tops: Vec<u64> = launches.iter().filter_map(|times| Some(places[highest(times)?])).collect();
     let falls: Vec<f64> = launches.iter().map(|times| (times[count - 1] / times[top]).ln()).collect();
-    let end = over_launches(&falls, level)?.map(f64::exp);
+    let end = Estimate::mean(&falls, level)?.map(f64::exp);
     let peak = Peak { at: places[top], launches: (*tops.iter().min()?, *tops.iter().max()?), end };
 
     let logarithms = |times: &[f64]| -> Vec<(f64, f64)> {
@@ -71,7 +70,7 @@ fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec
         launches.iter().map(|times| segments(&logarithms(times), &of_one, Errors::Absolute)).collect();
     let stretch = |row: &Range<usize>| {
         let slope = |times: &Vec<f64>| Some(Line::through(&logarithms(times)[row.clone()], Errors::Absolute)?.slope);
-        let exponent = over_launches(&launches.iter().filter_map(slope).collect::<Vec<_>>(), level)?;
+        let exponent = Estimate::mean(&launches.iter().filter_map(slope).collect::<Vec<_>>(), level)?;
         let begins = (row.start > 0).then(|| bend(places, row.start, &alone));
         Some(Stretch { first: places[row.start], last: places[row.end - 1], exponent, begins })
     };

@@ -10,7 +10,6 @@ use collrules_rules::Collective;
 use super::machine::Numbers;
 use super::{Known, Point, grouped};
 use crate::crossover::{Lead, band, crossing};
-use crate::statistics::over_launches;
 
 /// The points of a collective on one communicator size, by message size and candidate.
 type Block<'a> = BTreeMap<Bytes, BTreeMap<Candidate, &'a Known>>;
@@ -65,7 +64,7 @@ fn crossings(block: &Block<'_>, one: Candidate, other: Candidate, level: f64) ->
     for (bytes, candidates) in block {
         let both = candidates.get(&one).zip(candidates.get(&other));
         let lead = both.and_then(|(one, other)| {
-            let Estimate { point, low, high, .. } = over_launches(&leads(one, other), level)?;
+            let Estimate { point, low, high, .. } = Estimate::mean(&leads(one, other), level)?;
             let size = (bytes.0.max(1) as f64).ln();
             Some((point, Lead { size, low: low?, high: high? }))
         });
@@ -149,7 +148,7 @@ fn best(block: &Block<'_>, (first, last): (Bytes, Bytes), level: f64) -> Vec<Can
     let tied = |means: &BTreeMap<u32, f64>| {
         let behind: Vec<f64> = means.iter().filter_map(|(launch, mean)| Some(mean - least.get(launch)?)).collect();
         // Without an interval nothing is told apart.
-        over_launches(&behind, level).and_then(|behind| behind.low).is_none_or(|low| low <= 0.0)
+        Estimate::mean(&behind, level).and_then(|behind| behind.low).is_none_or(|low| low <= 0.0)
     };
     classes.iter().filter(|(_, means)| tied(means)).map(|(candidate, _)| *candidate).collect()
 }

@@ -155,14 +155,7 @@ pub fn write(run: &RunDir, checked: &Checked) -> Result<(), WorkflowError> {
 
 /// An earlier check, which lies in a directory or a file of its own.
 pub fn earlier(earlier: &Path) -> Result<Checked, WorkflowError> {
-    let directory = if earlier.is_dir() { earlier } else { earlier.parent().unwrap_or(Path::new(".")) };
-    let name = if earlier.is_dir() {
-        rundir::GUIDELINES.to_owned()
-    } else {
-        earlier.file_name().unwrap_or_default().to_string_lossy().into_owned()
-    };
-    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-    Ok(RunDir::derived(directory)?.read_json(&name, FORMAT)?)
+    Ok(rundir::read_json_file(&rundir::within(earlier, rundir::GUIDELINES), FORMAT)?)
 }
 
 /// What changed since an earlier check.

@@ -20,8 +20,8 @@ use collrules_record::profile::weight::{COVERED, Weight, kept_to, weights as wei
 use collrules_record::profile::{self, Profile};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Manifest, Policy};
-use collrules_report::words::counted;
 use collrules_rules::Collective;
+use collrules_rules::words::{counted, plural};
 use collrules_runner::RunnerError;
 use collrules_runner::mpi::program::{PRELOAD, Program, run};
 
@@ -192,8 +192,8 @@ pub fn remarks(profile: &Profile) -> Vec<String> {
     let named = |ranks: &[u32]| {
         let first: Vec<String> = ranks.iter().take(5).map(u32::to_string).collect();
         let more = if ranks.len() > first.len() { ", ..." } else { "" };
-        let word = if ranks.len() == 1 { "rank" } else { "ranks" };
-        format!("{} of {} ({word} {}{more})", counted(ranks.len(), "rank"), profile.ranks, first.join(", "))
+        let (all, word) = (counted(ranks.len(), "rank"), plural(ranks.len(), "rank"));
+        format!("{all} of {} ({word} {}{more})", profile.ranks, first.join(", "))
     };
     if !profile.missing.is_empty() {
         remarks.push(format!(
@@ -216,7 +216,7 @@ pub fn remarks(profile: &Profile) -> Vec<String> {
 
 /// Reads a profile: the file, or the directory that holds it.
 pub fn open(path: &Path) -> Result<Profile, WorkflowError> {
-    let file = if path.is_dir() { path.join(profile::FILE) } else { path.to_owned() };
+    let file = rundir::within(path, profile::FILE);
     let profile: Profile = rundir::read_json_file(&file, profile::FORMAT)?;
     if !profile.is_consistent() {
         return Err(WorkflowError::Input(format!(

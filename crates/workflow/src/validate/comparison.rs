@@ -10,6 +10,7 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::validation::{Criteria, FORMAT, Round};
 use collrules_record::{Cell, Plan, Seconds, Survey, Validation};
 use collrules_rules::deploy::quoted;
+use collrules_rules::words::counted;
 use collrules_runner::Backend;
 use collrules_runner::validation::{FURTHER_LOOKS, FURTHER_PAIRS, Spending, plan, spending};
 use collrules_tuner::Observations;
@@ -72,8 +73,8 @@ impl Bench<'_> {
                 if cells.is_empty() || left(until).is_some_and(|left| left < least) {
                     return Ok(None);
                 }
-                let noun = if cells.len() == 1 { "cell" } else { "cells" };
-                session.say(&format!("{FURTHER_PAIRS} more pairs of launches for {} doubtful {noun}", cells.len()));
+                let cells_said = counted(cells.len(), "doubtful cell");
+                session.say(&format!("{FURTHER_PAIRS} more pairs of launches for {cells_said}"));
                 Ok(Some(further(&begun, &cells, look, *spending)))
             })
         };

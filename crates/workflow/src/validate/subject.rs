@@ -57,7 +57,7 @@ pub(super) struct Tuned {
 
 /// Reads a rules file, and the run beside it if there is one; or that of coll/han, alone or in `half`.
 pub fn open(path: &Path, half: Option<&Path>) -> Result<Opened, WorkflowError> {
-    let named = verify::file(path);
+    let named = rundir::within(path, rundir::RULES);
     let text = verify::read(path)?;
     let file = std::path::absolute(&named).map_err(|cause| WorkflowError::open(&named, cause))?;
     let directory = named.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

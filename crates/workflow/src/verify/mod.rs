@@ -80,7 +80,8 @@ fn ask(options: &Verifying, mut started: Started<MpiBackend>) -> Result<Verified
     }
     let mut found = if options.deployed { started.backend.circumstances(None)? } else { Vec::new() };
     let path = match &options.rules {
-        Some(path) => std::path::absolute(file(path)).map_err(|cause| WorkflowError::open(path, cause))?,
+        Some(path) => std::path::absolute(rundir::within(path, rundir::RULES))
+            .map_err(|cause| WorkflowError::open(path, cause))?,
         None => match deployed(&found) {
             Some(path) => path,
             None => return nothing_deployed(&started, &found),
@@ -133,11 +134,6 @@ fn ask(options: &Verifying, mut started: Started<MpiBackend>) -> Result<Verified
     Ok(verified)
 }
 
-/// The rules file that is meant: that of a run, where its directory is named.
-pub fn file(path: &Path) -> PathBuf {
-    if path.is_dir() { path.join(rundir::RULES) } else { path.to_owned() }
-}
-
 /// The longest rules file that is read: some six million rules.
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -147,7 +143,9 @@ pub fn read(path: &Path) -> Result<Vec<u8>, WorkflowError> {
         let why = "Open MPI opens rules files by name, on every node; write it to a file first";
         return Err(WorkflowError::open(path, io::Error::new(io::ErrorKind::InvalidInput, why)));
     }
-    File::open(file(path)).and_then(read_from).map_err(|cause| WorkflowError::open(path, cause))
+    File::open(rundir::within(path, rundir::RULES))
+        .and_then(read_from)
+        .map_err(|cause| WorkflowError::open(path, cause))
 }
 
 /// The same from what is open already.
