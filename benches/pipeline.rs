@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use std::hint::black_box;
 
-use collrules_record::findings::Criteria;
+use collrules_record::findings::{Criteria, Statistic};
 use collrules_record::sample::COLUMNS;
 use collrules_record::sample::TableTiming;
 use collrules_record::{Bytes, Candidate, Cell, Seconds};
@@ -126,17 +126,11 @@ fn single_values(criterion: &mut Criterion) {
             for id in 0..8 {
                 let cell = Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(1000 * bytes + 1) };
                 let time = Seconds(1e-5 * (1.0 + f64::from((id * 31 + ranks * 17) % 101 + bytes as u32) / 200.0));
-                timings.push(TableTiming {
-                    line: 2,
-                    cell,
-                    candidate: Candidate::of(Choice::plain(id)),
-                    launch: 0,
-                    time,
-                });
+                timings.push(TableTiming { cell, candidate: Candidate::of(Choice::plain(id)), launch: 0, time });
             }
         }
     }
-    let observations = Observations::from_timings(&timings).expect("timings");
+    let observations = Observations::from_timings(&timings, Statistic::RankAverage).expect("timings");
     let mut group = criterion.benchmark_group("20 000 single values");
     group.sample_size(10).throughput(Throughput::Elements(timings.len() as u64));
     group.bench_function("analyze", |bencher| {

@@ -4,7 +4,7 @@
 
 use std::hint::black_box;
 
-use collrules_record::findings::Criteria;
+use collrules_record::findings::{Criteria, Statistic};
 use collrules_record::policy::Between;
 use collrules_record::sample::TableTiming;
 use collrules_record::units::{Bytes, Ranks, Seconds};
@@ -29,11 +29,11 @@ fn observations() -> Observations {
                 let slow = if id == 0 { 8.0 } else { f64::from((size / 11).abs_diff(id - 1)) };
                 let noise = f64::from((ranks * 7919 + size * 104_729 + id * 1_299_709) % 101) / 1e3;
                 let time = Seconds(1e-5 * (1.0 + 0.05 * slow + noise));
-                timings.push(TableTiming { line: 1, cell, candidate, launch: 0, time });
+                timings.push(TableTiming { cell, candidate, launch: 0, time });
             }
         }
     }
-    Observations::from_timings(&timings).expect("timings")
+    Observations::from_timings(&timings, Statistic::RankAverage).expect("timings")
 }
 
 fn tables(criterion: &mut Criterion) {

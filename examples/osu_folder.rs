@@ -10,8 +10,6 @@ use std::path::PathBuf;
 
 use collrules_import::{Importer, Options, add_all};
 use collrules_record::findings::Criteria;
-use collrules_record::sample::TableTiming;
-use collrules_record::units::Seconds;
 use collrules_report::{notes, summary, terminal};
 use collrules_rules::Release;
 use collrules_rules::emit;
@@ -31,13 +29,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("  {finding}");
     }
 
-    // The slowest rank's time where it is told, and the average over ranks where it is not.
-    let timings = imported.timings.iter().filter_map(|timing| {
-        let time: Seconds = timing.times.max.or(timing.times.mean)?;
-        let (line, cell, candidate, launch) = (timing.line, timing.cell, timing.candidate, timing.launch);
-        Some(TableTiming { line, cell, candidate, launch, time })
-    });
-    let observations = Observations::from_timings(&timings.collect::<Vec<_>>())?;
+    // The slowest rank's time where all files tell it, and the average over ranks where they do not.
+    let timings: Vec<_> = imported.timings.iter().filter_map(|timing| timing.in_table(imported.statistic)).collect();
+    let observations = Observations::from_timings(&timings, imported.statistic)?;
     let findings = collrules_tuner::analyze(&observations, release, Criteria::default(), "the folder")?;
     println!("\n{}\n", terminal::verdicts(&findings, 80));
     summary::sentences(&findings).iter().for_each(|sentence| println!("{sentence}"));

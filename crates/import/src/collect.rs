@@ -14,7 +14,6 @@ use super::pattern::NamePattern;
 use super::plausible::{self, Limits};
 use super::raw::{Fault, Parsed, Raw, fault};
 use super::{content, duplicates, imb, names, osu, predecessor, reprompi, table};
-use crate::duplicates::Measurement;
 use crate::error::ImportError;
 use collrules_record::Cell;
 use collrules_record::findings::Statistic;
@@ -148,21 +147,26 @@ impl Importer {
     ///
     /// A file that cannot be used is a finding, not an error: others may be.
     pub fn add(&mut self, file: &str, parts: &[&str], bytes: &[u8]) {
-        if let Err(why) = self.add_file(file, parts, bytes) {
-            self.report(file, None, fault(Code::UnusableFile, why));
+        if let Err(why) = self.add_file(file, parts, bytes, None) {
+            self.report(file, None, fault(Code::UnusableFile, why.to_string()));
         }
     }
 
-    fn add_file(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> Result<(), String> {
-        let mut text = content::unpacked(bytes).map_err(|error| error.to_string())?;
+    pub(crate) fn add_file(
+        &mut self,
+        file: &str,
+        parts: &[&str],
+        bytes: &[u8],
+        format: Option<Format>,
+    ) -> Result<(), ImportError> {
+        let mut text = content::unpacked(bytes)?;
         if text.contains(&0) {
-            return Err(ImportError::NotText.to_string());
+            return Err(ImportError::NotText);
         }
         let unfinished = content::cut_unfinished(&mut text);
         // Names and warnings may be in any encoding; numbers are ASCII.
         let lossy = String::from_utf8_lossy(&text);
-        let format =
-            Format::of(&lossy).ok_or_else(|| format!("its content is not known: neither {}", Format::NAMES))?;
+        let format = format.or_else(|| Format::of(&lossy)).ok_or(ImportError::Unknown)?;
         let mut crc = Crc::new();
         crc.update(bytes);
         let source = Source {
@@ -193,7 +197,7 @@ impl Importer {
             Format::Table => {
                 // The name only says what no column does.
                 let facts = options.facts.clone().or(name.clone());
-                table::read(&text, &facts, options.per_second, options.release).map_err(|e| e.to_string())?
+                table::read(&text, &facts, options.per_second, options.release)?
             }
         };
         parsed.faults.extend(unfinished.map(|(line, fault)| (Some(line), fault)));
@@ -224,7 +228,7 @@ impl Importer {
     }
 
     /// Completes what the file says by what its name and the user say.
-    fn take(&mut self, mut source: Source, name: &Facts, parsed: Parsed) -> Result<(), String> {
+    fn take(&mut self, mut source: Source, name: &Facts, parsed: Parsed) -> Result<(), ImportError> {
         let index = self.sources.len();
         let mut timings = Vec::with_capacity(parsed.raws.len());
         let mut faults = parsed.faults;
@@ -294,7 +298,7 @@ impl Importer {
             }
         }
         if timings.is_empty() && faults.is_empty() {
-            return Err("there is no timing in it".to_owned());
+            return Err(ImportError::NoTimings);
         }
         faults.into_iter().for_each(|(line, fault)| self.report(&source.file, line, fault));
         source.timings = timings.len();
@@ -318,15 +322,9 @@ impl Importer {
             1 => timing.line.to_string(),
             _ => format!("{} of {}", timing.line, sources[timing.source].file),
         };
-        let mut timings = duplicates::settle(
-            timings,
-            |timing| Measurement(timing.cell, timing.candidate, timing.launch, timing.round),
-            |a, b| a.times == b.times,
-            place,
-            |timing, code, what| {
-                findings.push(finding(&sources[timing.source].file, Some(timing.line), fault(code, what), true));
-            },
-        );
+        let mut timings = duplicates::settle(timings, place, |timing, code, what| {
+            findings.push(finding(&sources[timing.source].file, Some(timing.line), fault(code, what), true));
+        });
         timings.sort_by_key(|timing| (timing.cell, timing.candidate, timing.launch, timing.round));
         let by_place = |findings: &mut Vec<Finding>| {
             findings.sort_by(|a, b| (&a.file, a.line, a.code).cmp(&(&b.file, b.line, b.code)));

@@ -1,25 +1,11 @@
-//! Tables that cannot be used at all.
+//! Files that cannot be used at all.
 
-use std::{fmt, io};
+use std::io;
 
 use super::finding::{Finding, Severity};
+use super::format::Format;
 
-/// One row that was left out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Where it stands in the file; the header is line 1.
-    pub line: u64,
-    /// Why.
-    pub what: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.what)
-    }
-}
-
-/// Why nothing of a table is used.
+/// Why nothing is used.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// Reading failed, perhaps after some rows.
@@ -69,20 +55,12 @@ pub enum ImportError {
         /// What is wrong with what there is.
         findings: Vec<Finding>,
     },
-    /// Not one row can be used.
-    #[error("no row of the table can be used; {}", first_of(problems))]
-    NoTimings {
-        /// What is wrong with the rows that there are.
-        problems: Vec<Problem>,
-    },
-}
-
-fn first_of(problems: &[Problem]) -> String {
-    match problems {
-        [] => "there is only a header".to_owned(),
-        [only] => only.to_string(),
-        [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
-    }
+    /// It is none of what is read.
+    #[error("its content is not known: neither {}", Format::NAMES)]
+    Unknown,
+    /// A file of a known format without a timing, used or not.
+    #[error("there is no timing in it")]
+    NoTimings,
 }
 
 /// The worst findings, each on a line of its own.

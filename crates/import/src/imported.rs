@@ -1,7 +1,7 @@
 //! A timing that was taken over, with its place.
 
 use collrules_record::findings::Statistic;
-use collrules_record::sample::TimedRow;
+use collrules_record::sample::{TableTiming, TimedRow};
 use collrules_record::units::Seconds;
 use collrules_record::{Candidate, Cell};
 
@@ -33,6 +33,12 @@ impl Imported {
     pub fn to_row(&self) -> TimedRow {
         let Self { cell, candidate, launch, round, times, .. } = *self;
         TimedRow { launch, round, cell, candidate, max: times.max, min: times.min, mean: times.mean }
+    }
+
+    /// The row of a table with one time, if it has that.
+    pub fn in_table(&self, statistic: Statistic) -> Option<TableTiming> {
+        let Self { cell, candidate, launch, .. } = *self;
+        Some(TableTiming { cell, candidate, launch, time: self.time(statistic)? })
     }
 
     /// The time, in the statistic of the import.

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use collrules_rules::Release;
+use collrules_rules::words::counted;
 use serde::{Deserialize, Serialize};
 
-use super::collect::{Import, Importer, Options, Source};
-use super::error::ImportError;
+use super::collect::{Import, Source};
 use super::finding::{Code, Finding, Severity};
 use super::imported::Imported;
 use collrules_record::findings::Statistic;
@@ -109,8 +109,8 @@ pub fn remarks(findings: &[Finding]) -> Vec<String> {
         .map(|finding| finding.timings)
         .sum();
     if lost > 0 {
-        let rows = if lost == 1 { "row" } else { "rows" };
-        remarks.push(format!("{lost} {rows} of the imported files could not be used; import.json names what and why."));
+        let rows = counted(lost, "row");
+        remarks.push(format!("{rows} of the imported files could not be used; import.json names what and why."));
     }
     remarks
 }
@@ -120,17 +120,7 @@ pub fn doubted(findings: &[Finding]) -> BTreeSet<(Cell, Candidate)> {
     findings.iter().filter(|finding| !finding.left_out).flat_map(|finding| &finding.points).copied().collect()
 }
 
-/// What is not plausible in a table, and the lines whose timings are kept: all, or with `leave_out_flagged` in the options
-/// those that raise no suspicion. Rows that cannot be used are no part of either.
-pub fn suspicions(name: &str, table: &[u8], options: Options) -> Result<(Vec<Finding>, BTreeSet<u64>), ImportError> {
-    let mut importer = Importer::new(options);
-    importer.add(name, &[], table);
-    let Import { timings, findings, .. } = importer.finish()?;
-    let found = findings.into_iter().filter(|found| is_suspicion(found.code)).collect();
-    Ok((found, timings.iter().map(|timing| timing.line).collect()))
-}
-
 /// Whether it is a judgement about a number rather than about a row.
-fn is_suspicion(code: Code) -> bool {
+pub fn is_suspicion(code: Code) -> bool {
     matches!(code, Code::Gap | Code::Outlier | Code::UnitSlip | Code::DigitSlip | Code::Bandwidth | Code::TwinColumn)
 }

@@ -1,55 +1,16 @@
 //! Tables with named columns.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 
-use collrules_record::sample::TableTiming;
-use collrules_record::{CandidateName, Cell};
 use collrules_rules::{Collective, Release};
 
 use crate::columns::{Columns, EMPTY_ROW};
-use crate::content::{cut_unfinished, limited, unpacked};
-use crate::duplicates::{self, Measurement};
-use crate::error::{ImportError, Problem};
+use crate::error::ImportError;
 use crate::facts::Facts;
 use crate::finding::Code;
 use crate::format::delimiter;
-use crate::raw::{Fault, Parsed, Raw, fault};
+use crate::raw::{Parsed, Raw, fault};
 use crate::rows::Rows;
-
-/// What a table holds, both lists in the order of the lines.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Table {
-    /// The rows that can be used.
-    pub timings: Vec<TableTiming>,
-    /// The rows that were left out.
-    pub problems: Vec<Problem>,
-}
-
-/// Reads a table with commas, semicolons or tabs between its columns, plain or packed with gzip, whose algorithm ids are
-/// those of a release.
-///
-/// A table that cannot be read to its end is an error as a whole: a part of it would pass for all of it.
-pub fn timing_table(reader: impl Read, release: Release) -> Result<Table, ImportError> {
-    let mut bytes = Vec::new();
-    limited(reader, &mut bytes).map_err(ImportError::Read)?;
-    let mut text = unpacked(&bytes)?;
-    drop(bytes);
-    let unfinished = cut_unfinished(&mut text);
-    let Parsed { raws, mut faults } = read(&text, &Facts::default(), None, release)?;
-    faults.extend(unfinished.map(|(line, fault)| (Some(line), fault)));
-    let problem = |(line, fault): (Option<u64>, Fault)| Problem { line: line.unwrap_or(1), what: fault.what };
-    let mut problems: Vec<Problem> = faults.into_iter().map(problem).collect();
-    let timings = duplicates::settle(
-        raws.iter().filter_map(timing).collect(),
-        |timing| Measurement(timing.cell, timing.candidate, timing.launch, 0),
-        |a, b| a.time == b.time,
-        |timing| timing.line.to_string(),
-        |timing, _, what| problems.push(Problem { line: timing.line, what }),
-    );
-    problems.sort_by_key(|problem| problem.line);
-    if timings.is_empty() { Err(ImportError::NoTimings { problems }) } else { Ok(Table { timings, problems }) }
-}
 
 /// Reads a text of whole lines with a header. What `facts` say needs no column.
 pub(super) fn read(text: &[u8], facts: &Facts, unit: Option<f64>, release: Release) -> Result<Parsed, ImportError> {
@@ -94,11 +55,4 @@ impl Names {
             parsed.faults.extend(lines.into_iter().map(|line| (Some(line), fault(Code::Contradiction, what.clone()))));
         }
     }
-}
-
-fn timing(raw: &Raw) -> Option<TableTiming> {
-    let Some(CandidateName::Complete(candidate)) = raw.facts.algorithm else { return None };
-    let cell = Cell { collective: raw.facts.collective?, ranks: raw.facts.ranks?, bytes: raw.bytes };
-    let time = raw.times.mean.or(raw.times.max)?;
-    Some(TableTiming { line: raw.line, cell, candidate, launch: raw.facts.launch.unwrap_or(0), time })
 }

@@ -1,6 +1,6 @@
 //! Tables good and bad, and the published ones.
 
-use std::fs::File;
+use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -8,17 +8,31 @@ use collrules_rules::{Choice, Collective};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use collrules_record::sample::TableTiming;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Seconds};
 use collrules_rules::Release;
 
-use crate::{ImportError, MOST_BYTES, Table, timing_table};
+use crate::imported::Imported;
+use crate::{Finding, ImportError, MOST_BYTES, Options, manifest};
 
 const HEADER: &str = "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\n";
 
+/// What a table holds, in the order of the lines.
+#[derive(Debug, PartialEq)]
+struct Table {
+    timings: Vec<Imported>,
+    problems: Vec<Finding>,
+}
+
 fn read(text: impl AsRef<[u8]>) -> Result<Table, ImportError> {
-    timing_table(text.as_ref(), Release::V5_0)
+    of_release(text.as_ref(), Release::V5_0)
+}
+
+fn of_release(text: &[u8], release: Release) -> Result<Table, ImportError> {
+    let mut import = crate::table("t", text, Options::of(release))?;
+    import.timings.sort_by_key(|timing| timing.line);
+    import.findings.retain(|finding| !manifest::is_suspicion(finding.code));
+    Ok(Table { timings: import.timings, problems: import.findings })
 }
 
 /// The table of these rows under the usual header.
@@ -27,7 +41,8 @@ fn rows(rows: &str) -> Table {
 }
 
 fn problems(table: &Table) -> Vec<String> {
-    table.problems.iter().map(ToString::to_string).collect()
+    let told = |found: &Finding| format!("line {}: {}", found.line.unwrap_or(1), found.message);
+    table.problems.iter().map(told).collect()
 }
 
 fn lines(table: &Table) -> Vec<u64> {
@@ -45,11 +60,12 @@ fn a_row_becomes_a_timing() {
     let table = rows("bcast,0,4,1024,12.5\nbcast,2,4,1024,3e1\nbarrier,1,2,0,0.25\n");
     assert_eq!(problems(&table), [""; 0]);
     let cell = Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(1024) };
-    let builtin = TableTiming { line: 2, cell, candidate: Candidate::Builtin, launch: 0, time: Seconds(12.5e-6) };
-    assert_eq!(table.timings[0], builtin);
+    let first = &table.timings[0];
+    assert_eq!((first.line, first.cell, first.candidate, first.launch), (2, cell, Candidate::Builtin, 0));
+    assert_eq!(first.times.mean, Some(Seconds(12.5e-6)));
     // A chain that is forced uses its own default fan-out.
     assert_eq!(table.timings[1].candidate, Candidate::Tuned(Choice::plain(2).with_faninout(4)));
-    assert_eq!(table.timings[1].time, Seconds(30e-6));
+    assert_eq!(table.timings[1].times.mean, Some(Seconds(30e-6)));
     assert_eq!(table.timings[2].cell.bytes, Bytes(0));
 }
 
@@ -60,7 +76,7 @@ fn columns_are_found_by_name_in_any_order() {
     let table = read(text).expect("reads");
     assert_eq!(problems(&table), [""; 0]);
     let timing = &table.timings[0];
-    assert_eq!((timing.line, timing.launch, timing.time), (2, 3, Seconds(7e-6)));
+    assert_eq!((timing.line, timing.launch, timing.times.mean), (2, 3, Some(Seconds(7e-6))));
     assert_eq!(timing.cell.to_string(), "scatter on 16 ranks at 8KiB");
 }
 
@@ -129,7 +145,7 @@ fn lines_are_those_of_the_file_whatever_ends_them() {
         for text in [text.trim_end().to_owned() + "\n", text] {
             let table = read(text.replace('\n', ending)).expect("reads");
             assert_eq!(lines(&table), [3, 6, 8]);
-            let found: Vec<_> = table.problems.iter().map(|problem| problem.line).collect();
+            let found: Vec<_> = table.problems.iter().filter_map(|problem| problem.line).collect();
             assert_eq!(found, [2, 4, 5, 7]);
         }
     }
@@ -209,7 +225,7 @@ fn long_contradictions_stay_short() {
     let many: String = (1..=100).map(|time| format!("bcast,0,2,1,{time}\n")).collect();
     let table = rows(&format!("{many}bcast,0,4,1,1\n"));
     assert_eq!(table.problems.len(), 100);
-    assert!(table.problems[0].what.starts_with("lines 2, 3, 4, 5, 6, 7 and 94 more contradict"));
+    assert!(table.problems[0].message.starts_with("lines 2, 3, 4, 5, 6, 7 and 94 more contradict"));
 }
 
 #[test]
@@ -233,11 +249,10 @@ fn a_header_without_the_columns_is_refused() {
 fn tables_without_a_usable_row_are_refused() {
     assert!(matches!(read(""), Err(ImportError::Empty)));
     assert!(matches!(read("\n\n"), Err(ImportError::Empty)));
-    let error = read(HEADER).expect_err("no rows").to_string();
-    assert_eq!(error, "no row of the table can be used; there is only a header");
+    assert!(matches!(read(HEADER), Err(ImportError::NoTimings)));
     let error = read(format!("{HEADER}bcast,0,2,1,0\nx\n")).expect_err("no good rows").to_string();
-    let what = "no row of the table can be used; line 2: avg_latency_us: `0` is zero: no call takes no time \
-                (and 1 more)";
+    let what = "no timing can be used:\n  t:2: error (bad-time): avg_latency_us: `0` is zero: no call takes no time; left out\n  \
+                t:3: error (bad-row): 1 fields instead of 5; left out";
     assert_eq!(error, what);
 }
 
@@ -273,26 +288,12 @@ fn damaged_gzip_gives_no_part_of_the_table() {
     }
 }
 
-#[test]
-fn a_failing_reader_gives_no_part_of_the_table() {
-    struct Failing;
-    impl Read for Failing {
-        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-            Err(io::Error::other("the disk is gone"))
-        }
-    }
-    let text = format!("{HEADER}bcast,0,2,1,1\n");
-    let error = timing_table(text.as_bytes().chain(Failing), Release::V5_0).expect_err("reading fails");
-    assert!(matches!(error, ImportError::Read(_)));
-    assert!(error.to_string().ends_with("no part of it is used: the disk is gone"), "{error}");
-}
-
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn file(path: &Path, release: Release) -> Table {
-    timing_table(File::open(path).expect("opens"), release).expect("reads")
+    of_release(&fs::read(path).expect("opens"), release).expect("reads")
 }
 
 #[test]
@@ -305,7 +306,7 @@ fn the_orfeo_tables_are_read_but_for_the_empty_cell() {
         assert_eq!(problems(&table), [""; 0]);
         assert_eq!(table.timings.len(), 15);
         assert_eq!(table.timings[14].cell.to_string(), "barrier on 48 ranks");
-        assert_eq!(table.timings[14].time, Seconds(0.007));
+        assert_eq!(table.timings[14].times.mean, Some(Seconds(0.007)));
     }
 }
 

@@ -180,8 +180,6 @@ pub struct TimedRow {
 /// One usable row of a foreign table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableTiming {
-    /// Where it stands in the file; the header is line 1.
-    pub line: u64,
     /// What was timed.
     pub cell: Cell,
     /// How it was carried out.

@@ -65,8 +65,8 @@ impl Observations {
         Self::new(DataFrame::new(timings.height(), columns)?, ends, statistic)
     }
 
-    /// Takes the timings of a foreign table: one value per launch, averaged over calls and ranks.
-    pub fn from_timings(timings: &[TableTiming]) -> Result<Self, TunerError> {
+    /// Takes the timings of a foreign table: one value per launch, over calls and ranks as the statistic says.
+    pub fn from_timings(timings: &[TableTiming], statistic: Statistic) -> Result<Self, TunerError> {
         let mut texts = HashMap::new();
         for timing in timings {
             texts.entry(timing.candidate).or_insert_with(|| timing.candidate.to_string());
@@ -88,7 +88,7 @@ impl Observations {
             column("round", |_| 0),
             Float64Chunked::from_iter_values("seconds".into(), seconds).into_column(),
         ];
-        Self::new(DataFrame::new(timings.len(), columns)?, Ends::default(), Statistic::RankAverage)
+        Self::new(DataFrame::new(timings.len(), columns)?, Ends::default(), statistic)
     }
 
     /// Says how many launches were to be made, so that a remark tells where some have no timings.

@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use collrules_import::{self as import, Format, Importer};
+use collrules_import::{self as import, Format, Import, Importer};
 use collrules_record::findings::{Criteria, Findings};
 use collrules_record::rundir::RunDir;
+use collrules_record::sample::TableTiming;
 use collrules_record::units::Seconds;
 use collrules_record::validation::GivenBack;
 use collrules_record::{Manifest, Policy};
 use collrules_rules::Release;
+use collrules_rules::words::counted;
 use collrules_runner::grid::known_release;
 use collrules_tuner::{Laid, Observations, TunerError};
 
@@ -78,7 +80,7 @@ impl Source {
     /// A timing table, which the options say how to read; `-` is standard input.
     pub fn of_table(path: &Path, options: import::Options, session: &mut Session<'_>) -> Result<Self, WorkflowError> {
         let bytes = import::read_file(path).map_err(|cause| WorkflowError::open(path, cause))?;
-        let (release, leave_out) = (options.release, options.leave_out_flagged);
+        let release = options.release;
         if let Some(format @ (Format::Osu | Format::Imb | Format::Reprompi | Format::Detail | Format::Best)) =
             Importer::format(&bytes)
         {
@@ -87,32 +89,22 @@ impl Source {
                 path.display(),
             )));
         }
-        let unusable = |cause| WorkflowError::Input(format!("{}: {cause}", path.display()));
-        let mut table = import::timing_table(&*bytes, release).map_err(unusable)?;
-        for problem in &table.problems {
-            session.say(&format!("{}: {problem}; left out", path.display()));
-        }
         let name =
             path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
-        let found = match import::suspicions(&name, &bytes, options) {
-            Ok((found, kept)) => {
-                table.timings.retain(|timing| !leave_out || kept.contains(&timing.line));
-                found
-            }
-            Err(cause) if leave_out => return Err(unusable(cause)),
-            // The importer is stricter with what it takes for a measurement; the table was read nevertheless.
-            Err(_) => Vec::new(),
-        };
-        let mut remarks = Vec::new();
-        if !table.problems.is_empty() {
-            remarks.push(format!("{} rows of the table were left out.", table.problems.len()));
-        }
+        let read = import::table(&name, &bytes, options);
+        let Import { timings, statistic, findings, .. } =
+            read.map_err(|cause| WorkflowError::Input(format!("{}: {cause}", path.display())))?;
+        let (found, unused): (Vec<_>, Vec<_>) = findings.into_iter().partition(|it| import::is_suspicion(it.code));
+        unused.iter().for_each(|finding| session.say(&finding.to_string()));
+        let lost: usize = unused.iter().filter(|finding| finding.left_out).map(|finding| finding.timings).sum();
+        let remarks = (lost > 0).then(|| format!("{} of the table could not be used.", counted(lost, "row")));
+        let timings: Vec<TableTiming> = timings.iter().filter_map(|timing| timing.in_table(statistic)).collect();
         Ok(Self {
-            observations: Observations::from_timings(&table.timings).map_err(WorkflowError::analysis(&name))?,
+            observations: Observations::from_timings(&timings, statistic).map_err(WorkflowError::analysis(&name))?,
             under_rules: None,
             release,
             clock_step: Seconds(0.0),
-            origin: Origin::Others { found, remarks },
+            origin: Origin::Others { found, remarks: remarks.into_iter().collect() },
             name,
         })
     }

@@ -1,6 +1,6 @@
 //! Truth that is known: how often an unchanged machine is said to have changed, and how surely a slower one is found.
 
-use collrules_record::findings::{CellFinding, PointFinding, Verdict};
+use collrules_record::findings::{CellFinding, PointFinding, Statistic, Verdict};
 use collrules_record::sample::TableTiming;
 use collrules_record::{Bytes, Ranks, Seconds};
 use collrules_rules::{Choice, Collective, Release};
@@ -67,10 +67,10 @@ fn day(seed: u64, noise: Noise, slower: impl Fn(Cell, Candidate) -> f64) -> Obse
             let truth = cell.bytes.0 as f64 * 1e-9 * if candidate == Candidate::Builtin { 2.0 } else { 1.0 };
             let log = today + shared + noise.own * normal();
             let time = Seconds(truth * slower(cell, candidate) * log.exp());
-            timings.push(TableTiming { cell, candidate, launch, time, line: 0 });
+            timings.push(TableTiming { cell, candidate, launch, time });
         }
     }
-    Observations::from_timings(&timings).expect("timings")
+    Observations::from_timings(&timings, Statistic::RankAverage).expect("timings")
 }
 
 fn drifts(seed: u64, noise: Noise, slower: impl Fn(Cell, Candidate) -> f64) -> (bool, bool) {

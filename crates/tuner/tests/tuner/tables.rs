@@ -1,9 +1,9 @@
 //! Foreign tables: single values, averaged over ranks.
 
-use std::fs::File;
+use std::fs;
 use std::path::Path;
 
-use collrules_import::timing_table;
+use collrules_import::Options;
 use collrules_record::Candidate;
 use collrules_record::findings::{Findings, Statistic};
 use collrules_record::sample::TableTiming;
@@ -15,7 +15,6 @@ use crate::campaign::{cell, finding, plain, remarked, replacement, rules, why_ke
 
 fn timings(cell: Cell, candidate: Candidate, micros: &[f64]) -> Vec<TableTiming> {
     let timing = |(launch, micros): (usize, &f64)| TableTiming {
-        line: 2,
         cell,
         candidate,
         launch: launch as u32,
@@ -25,7 +24,7 @@ fn timings(cell: Cell, candidate: Candidate, micros: &[f64]) -> Vec<TableTiming>
 }
 
 fn findings(timings: &[TableTiming]) -> Findings {
-    let observations = Observations::from_timings(timings).unwrap();
+    let observations = Observations::from_timings(timings, Statistic::RankAverage).unwrap();
     analyze(&observations, Release::V4_1, Default::default(), "a table").unwrap()
 }
 
@@ -98,7 +97,7 @@ fn launches_enough_for_a_test_are_tested() {
 
 #[test]
 fn no_timings_are_an_error() {
-    let observations = Observations::from_timings(&[]).unwrap();
+    let observations = Observations::from_timings(&[], Statistic::RankAverage).unwrap();
     let refused = analyze(&observations, Release::V4_1, Default::default(), "a table");
     assert!(matches!(refused, Err(TunerError::NoSamples { left_out: 0 })));
 }
@@ -135,9 +134,10 @@ fn with_launches_enough_the_sizes_are_tested_together() {
 /// The tables of the repository, or none where this crate was taken out of it.
 fn table(name: &str) -> Option<Findings> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data").join(name);
-    let table = timing_table(File::open(path).ok()?, Release::V4_1).unwrap();
-    assert!(!table.timings.is_empty());
-    Some(findings(&table.timings))
+    let table = collrules_import::table(name, &fs::read(path).ok()?, Options::of(Release::V4_1)).unwrap();
+    let timings: Vec<_> = table.timings.iter().filter_map(|timing| timing.in_table(table.statistic)).collect();
+    assert!(!timings.is_empty());
+    Some(findings(&timings))
 }
 
 /// Bcast and scatter on two EPYC nodes, one launch.

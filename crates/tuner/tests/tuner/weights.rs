@@ -1,6 +1,6 @@
 //! What programs spend in calls decides where cells have to share a choice, and what they are expected to save.
 
-use collrules_record::findings::{Criteria, Findings};
+use collrules_record::findings::{Criteria, Findings, Statistic};
 use collrules_record::profile::prospect::Prospects;
 use collrules_record::profile::weight::{Weight, kept_to, weights};
 use collrules_record::profile::{Activity, Calls, Communicator, FORMAT, Mode, Profile, Spread};
@@ -27,7 +27,6 @@ fn timed(times: [(u32, [f64; 2]); 3]) -> Observations {
         for (algorithm, times) in times {
             for (bytes, time) in [SHORT, LONG].into_iter().zip(times) {
                 timings.push(TableTiming {
-                    line: 2 + timings.len() as u64,
                     cell: cell(bytes),
                     candidate: Candidate::of(Choice::plain(algorithm)),
                     launch,
@@ -36,7 +35,7 @@ fn timed(times: [(u32, [f64; 2]); 3]) -> Observations {
             }
         }
     }
-    Observations::from_timings(&timings).unwrap()
+    Observations::from_timings(&timings, Statistic::RankAverage).unwrap()
 }
 
 fn cell(bytes: u64) -> Cell {
