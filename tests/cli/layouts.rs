@@ -39,7 +39,7 @@ fn one_campaign_measures_layouts_and_rules_serve_both() {
     assert_eq!(served(&scratch.path().join("alone")), [5, 2, 3]);
     run(scratch.path(), "tune --resume site").exits(0);
     assert_eq!(served(&site), [0, 2, 3]);
-    run(scratch.path(), "analyze site --weight fulll=1 --out x").exits(2).complains("known are single-node");
+    run(scratch.path(), "analyze site --weight halves=1 --out x").exits(2).complains("known are single-node");
 }
 
 #[test]

@@ -348,7 +348,7 @@ fn an_interruption_after_a_repair_says_so() {
     let out = scratch.path().join("run");
     DECEIVED.at(&out);
     let mut command = Command::new(env!("CARGO_BIN_EXE_collrules"));
-    command.args(["validate", "--repair", "--json", "--pairs", "30"]).arg(&out);
+    command.args(["validate", "--repair", "--json", "--pairs", "30", "--budget", "4m"]).arg(&out);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let second = lines.by_ref().map(Result::unwrap).filter(|line| line.contains(r#""event":"validating""#)).nth(1);
