@@ -117,8 +117,8 @@ fn measuring(tuning: &Tuning, startup: Seconds, refinement: f64) -> Option<f64> 
     tuning.budget.map(|budget| (budget.0 - others).max(0.0))
 }
 
-/// Gives the launches of a plan that was begun less time, where what it has left, once so much was spent on measuring, is more
-/// than the budget of this session has for it.
+/// Gives the launches of a plan that is resumed less time, where it has more left than today's budget has for measuring.
+/// `spent` is what measuring took before.
 pub(crate) fn fit(plan: &mut Plan, tuning: &Tuning, spent: Seconds, startup: Seconds) {
     let refinement = if can_be_refined(plan, tuning) { Shares::of(tuning, startup).refinement } else { 0.0 };
     let Some(measuring) = measuring(tuning, startup, refinement) else { return };

@@ -4,6 +4,8 @@ use collrules_reference::{Blocks, Machine, Reference, Script, bound, play, rotat
 use collrules_rules::Collective;
 use proptest::prelude::*;
 
+use crate::COLLECTIVES;
+
 const MACHINE: Machine = Machine { latency: 1000.0, transfer: 1.0, operation: 0.25 };
 
 fn cost(script: &Script) -> f64 {
@@ -34,23 +36,13 @@ fn formula(collective: Collective, reference: Reference, ranks: u32, n: f64) -> 
             bucket(b)
         }
         (Collective::Allgather, Reference::Short) => halves + tree(b),
-        (Collective::ReduceScatter, Reference::Short) => tree(b + g) + halves,
-        (Collective::ReduceScatter, Reference::Long) => bucket(b + g),
+        (Collective::ReduceScatter | Collective::ReduceScatterBlock, Reference::Short) => tree(b + g) + halves,
+        (Collective::ReduceScatter | Collective::ReduceScatterBlock, Reference::Long) => bucket(b + g),
         (Collective::Allreduce, Reference::Short) => tree(b + g) + tree(b),
         (Collective::Allreduce, Reference::Long) => bucket(b + g) + bucket(b),
         _ => f64::NAN,
     }
 }
-
-const COLLECTIVES: [Collective; 7] = [
-    Collective::Bcast,
-    Collective::Reduce,
-    Collective::Scatter,
-    Collective::Gather,
-    Collective::Allgather,
-    Collective::ReduceScatter,
-    Collective::Allreduce,
-];
 
 #[test]
 fn formulas_hold_for_any_number_of_ranks_and_any_root() {

@@ -4,21 +4,11 @@ use collrules_reference::{Blocks, Happening, Machine, Place, Primitive, Range, R
 use collrules_rules::Collective;
 use proptest::prelude::*;
 
+use crate::COLLECTIVES;
+
 /// What a rank has at a place of its vector: nothing, or how often each rank's data is in it. Weights that are sums of
 /// different powers tell apart whose data it is.
 type Vector = Vec<Option<u128>>;
-
-/// Those with a root first.
-const COLLECTIVES: [Collective; 8] = [
-    Collective::Bcast,
-    Collective::Reduce,
-    Collective::Scatter,
-    Collective::Gather,
-    Collective::Allgather,
-    Collective::ReduceScatter,
-    Collective::ReduceScatterBlock,
-    Collective::Allreduce,
-];
 
 /// The element at a place of the known vector of a rank.
 fn known(rank: u32, place: usize) -> u128 {

@@ -19,8 +19,8 @@ pub struct Tally {
     pub samples: usize,
     /// Cells with at least one timing.
     pub cells: usize,
-    /// The longest time that a launch of this session took from its start until every cell had a visit, or to its end where
-    /// some had none.
+    /// The longest time that a launch took from its start until every cell had a visit, or to its end where some had none;
+    /// earlier launches of a resumed run are left out.
     pub pass: Duration,
 }
 
