@@ -1,6 +1,6 @@
 //! `collrules submit`: jobs of a batch system that tune.
 
-use collrules_batch::job::dialect;
+use collrules_batch::script::dialect;
 use collrules_workflow::submit::{All, submit};
 
 use crate::args::Submit;

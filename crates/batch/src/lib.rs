@@ -8,6 +8,7 @@ pub mod here;
 pub mod job;
 mod lsf;
 mod pbs;
+pub mod script;
 mod sge;
 mod slurm;
 mod times;

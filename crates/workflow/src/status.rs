@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use collrules_batch::System;
-use collrules_batch::job::{Queue, dialect};
+use collrules_batch::job::Queue;
+use collrules_batch::script::dialect;
 use collrules_record::Plan;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::status::{RunStatus, Stage, Status};

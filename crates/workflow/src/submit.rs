@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use collrules_batch::System;
-use collrules_batch::job::{self, Dialect, Job, Queue, Unsupported, dialect};
+use collrules_batch::job::{Dialect, Job, Queue, Unsupported};
+use collrules_batch::script::{self, dialect};
 use collrules_record::allocation::BatchSystem;
 use collrules_record::manifest;
 use collrules_record::options::Submitting;
@@ -149,7 +150,7 @@ fn script(
         "fi".to_owned(),
         format!("exec {program} {}{seed} --out \"$run\"", words.join(" ")),
     ];
-    job::script(system, &job, &lines).map_err(|Unsupported(why)| WorkflowError::Usage(why))
+    script::script(system, &job, &lines).map_err(|Unsupported(why)| WorkflowError::Usage(why))
 }
 
 /// Whether a directive lets a job wait for another one, in the words of any batch system.

@@ -1,0 +1,147 @@
+//! Which batch system takes which words, and the script of a job.
+
+use collrules_record::allocation::BatchSystem;
+use collrules_rules::deploy::quoted;
+
+use crate::job::{Dialect, Job, Unsupported};
+use crate::{lsf, pbs, sge, slurm};
+
+/// How this batch system is dealt with.
+pub fn dialect(system: BatchSystem) -> Dialect {
+    match system {
+        BatchSystem::Slurm => slurm::dialect(),
+        BatchSystem::Pbs => pbs::dialect(),
+        BatchSystem::Lsf => lsf::dialect(),
+        BatchSystem::Sge => sge::dialect(),
+    }
+}
+
+/// The script of a job: its directives, then the modules, then these lines.
+pub fn script(system: BatchSystem, job: &Job, lines: &[String]) -> Result<String, Unsupported> {
+    let Dialect { mark, directives, .. } = dialect(system);
+    // As a login shell, which knows `module`.
+    let mut all = vec!["#!/bin/bash -l".to_owned()];
+    let directives = directives(job)?.into_iter().chain(job.directives.iter().cloned());
+    all.extend(directives.map(|directive| format!("{mark} {directive}")));
+    all.push(String::new());
+    all.extend(job.modules.iter().map(|module| format!("module load {}", quoted(module))));
+    all.extend(lines.iter().cloned());
+    Ok(all.join("\n") + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use collrules_record::Seconds;
+
+    use super::*;
+    use crate::here::made::Made;
+    use crate::job::Queue;
+
+    fn job() -> Job {
+        Job {
+            name: "collrules".to_owned(),
+            nodes: 8,
+            ppn: 32,
+            time: Seconds(1800.0),
+            partition: Some("main".to_owned()),
+            account: Some("phys".to_owned()),
+            exclusive: true,
+            array: Some(3),
+            directives: vec!["--mem=0".to_owned()],
+            modules: vec!["openmpi/5.0 x".to_owned()],
+            log: PathBuf::from("/home/u/run/job"),
+            environment: Some("mpi".to_owned()),
+            ..Job::default()
+        }
+    }
+
+    fn head(system: BatchSystem) -> String {
+        script(system, &job(), &["exec collrules".to_owned()]).expect("can be asked for")
+    }
+
+    #[test]
+    fn each_system_is_asked_in_its_own_words() {
+        let end = "\nmodule load 'openmpi/5.0 x'\nexec collrules\n";
+        assert_eq!(
+            head(BatchSystem::Slurm),
+            "#!/bin/bash -l\n#SBATCH --job-name=collrules\n#SBATCH --nodes=8\n#SBATCH --ntasks-per-node=32\n\
+             #SBATCH --time=00:30:00\n#SBATCH --partition=main\n#SBATCH --account=phys\n#SBATCH --exclusive\n\
+             #SBATCH --array=1-3\n#SBATCH --output=/home/u/run/job-%A_%a.log\n#SBATCH --open-mode=append\n\
+             #SBATCH --requeue\n#SBATCH --mem=0\n"
+                .to_owned()
+                + end,
+        );
+        assert_eq!(
+            head(BatchSystem::Pbs),
+            "#!/bin/bash -l\n#PBS -N collrules\n#PBS -l select=8:ncpus=32:mpiprocs=32\n#PBS -l walltime=00:30:00\n\
+             #PBS -q main\n#PBS -A phys\n#PBS -l place=scatter:excl\n#PBS -J 1-3\n#PBS -j oe\n\
+             #PBS -o /home/u/run/job-^array_index^.log\n#PBS -r y\n#PBS --mem=0\n"
+                .to_owned()
+                + end,
+        );
+        assert_eq!(
+            head(BatchSystem::Lsf),
+            "#!/bin/bash -l\n#BSUB -J collrules[1-3]\n#BSUB -n 256\n#BSUB -R \"span[ptile=32]\"\n#BSUB -W 30\n\
+             #BSUB -q main\n#BSUB -P phys\n#BSUB -x\n#BSUB -o /home/u/run/job-%J_%I.log\n#BSUB -r\n#BSUB --mem=0\n"
+                .to_owned()
+                + end,
+        );
+        assert_eq!(
+            head(BatchSystem::Sge),
+            "#!/bin/bash -l\n#$ -S /bin/bash\n#$ -N collrules\n#$ -pe mpi 256\n#$ -l h_rt=00:30:00\n#$ -q main\n#$ -P phys\n\
+             #$ -l exclusive=true\n#$ -t 1-3\n#$ -j y\n#$ -o /home/u/run/job-$JOB_ID_$TASK_ID.log\n#$ -r y\n#$ -cwd\n\
+             #$ --mem=0\n"
+                .to_owned()
+                + end,
+        );
+    }
+
+    #[test]
+    fn what_a_system_cannot_be_asked_for_is_refused() {
+        let with = Job { qos: Some("high".to_owned()), ..job() };
+        for system in [BatchSystem::Pbs, BatchSystem::Lsf, BatchSystem::Sge] {
+            let Unsupported(why) = script(system, &with, &[]).expect_err("no such thing");
+            assert!(why.contains("--qos") && why.contains("--directive"), "{why}");
+        }
+        let slurm = script(BatchSystem::Slurm, &with, &[]).expect("Slurm has it");
+        assert!(slurm.contains("\n#SBATCH --qos=high\n"));
+        let without = Job { environment: None, ..job() };
+        assert!(script(BatchSystem::Sge, &without, &[]).is_err(), "it has to be named");
+    }
+
+    #[test]
+    fn a_job_that_is_over_is_told_from_a_batch_system_that_does_not_answer() {
+        let queue =
+            |system, command: &str, answer: &str| (dialect(system).state)(&Made::of(&[(command, answer)]), "17");
+        let squeue = "squeue --noheader --jobs 17 --format %T (%R), ends %e";
+        let has = |text: &str| Queue::Has(text.to_owned());
+        assert_eq!(queue(BatchSystem::Slurm, squeue, "RUNNING (n1), ends x\n"), has("RUNNING (n1), ends x"));
+        let unknown = "!slurm_load_jobs error: Invalid job id specified";
+        assert_eq!(queue(BatchSystem::Slurm, squeue, unknown), Queue::Gone);
+        let down = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)";
+        assert_eq!(queue(BatchSystem::Slurm, squeue, &format!("!{down}")), Queue::Silent(down.to_owned()));
+        assert_eq!(queue(BatchSystem::Pbs, "qstat -f 17", "Job Id: 17\n    job_state = Q\n"), has("state Q"));
+        assert_eq!(queue(BatchSystem::Pbs, "qstat -f 17", "!qstat: 17 Job has finished, use -x"), Queue::Gone);
+        assert_eq!(queue(BatchSystem::Pbs, "qstat -f 17", "!qstat: Unknown Job Id 17"), Queue::Gone);
+        let bjobs = "bjobs -noheader -o stat 17";
+        assert_eq!(queue(BatchSystem::Lsf, bjobs, "PEND\n"), has("PEND"));
+        assert_eq!(queue(BatchSystem::Lsf, bjobs, "DONE\n"), Queue::Gone);
+        assert_eq!(queue(BatchSystem::Lsf, bjobs, "!Job <17> is not found"), Queue::Gone);
+        assert_eq!(queue(BatchSystem::Sge, "qstat", "ID\n--\n 17 0.5 collrules me r 11/22/2026\n"), has("state r"));
+        assert_eq!(queue(BatchSystem::Sge, "qstat", ""), Queue::Gone);
+        let silent = Queue::Silent("error: unable to contact qmaster".to_owned());
+        assert_eq!(queue(BatchSystem::Sge, "qstat", "!error: unable to contact qmaster"), silent);
+    }
+
+    #[test]
+    fn numbers_of_jobs_are_found_in_what_is_said() {
+        let number = |system, text| (dialect(system).job)(text);
+        assert_eq!(number(BatchSystem::Slurm, "17;main\n").as_deref(), Some("17"));
+        assert_eq!(number(BatchSystem::Pbs, "17.server\n").as_deref(), Some("17.server"));
+        assert_eq!(number(BatchSystem::Lsf, "Job <17> is submitted to queue <main>.\n").as_deref(), Some("17"));
+        assert_eq!(number(BatchSystem::Sge, "17.1-3:1\n").as_deref(), Some("17"));
+        assert_eq!(number(BatchSystem::Slurm, "\n"), None);
+    }
+}
