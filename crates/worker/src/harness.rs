@@ -113,7 +113,7 @@ fn spread(comm: &SimpleCommunicator, exits: &[i64]) -> Vec<f64> {
         root.reduce_into(exits, SystemOperation::min());
         return Vec::new();
     }
-    let (mut last, mut first) = (vec![0; exits.len()], vec![0; exits.len()]);
+    let (mut last, mut first) = (vec![0i64; exits.len()], vec![0i64; exits.len()]);
     root.reduce_into_root(exits, &mut last[..], SystemOperation::max());
     root.reduce_into_root(exits, &mut first[..], SystemOperation::min());
     let mut spread: Vec<f64> = last.iter().zip(first).map(|(last, first)| seconds(last - first)).collect();

@@ -29,7 +29,7 @@ use crate::ffi::Tools;
 use crate::harness;
 use crate::playing::{self, Playing};
 use crate::report::emit;
-use crate::sync::{Lateness, Synchroniser, dissemination_barrier};
+use crate::sync::{Lateness, Synchroniser, dissemination_barrier, over_ranks};
 use crate::turns::{Turn, turns};
 
 /// A check of a cell that took so many seconds is about as long as a round of its calls.
@@ -245,9 +245,8 @@ impl Member<'_> {
             let spoilt = playing.strike(self.faults, Phase::Check, self.rank, place);
             let mine = playing.checked_call(place, salt, self.faults);
             let mine = mine.map_or_else(|class| class, |right| -i32::from(!right || spoilt));
-            let (mut least, mut most) = (0, 0);
-            base.all_reduce_into(&mine, &mut least, SystemOperation::min());
-            base.all_reduce_into(&mine, &mut most, SystemOperation::max());
+            let least = over_ranks(base, mine, SystemOperation::min());
+            let most = over_ranks(base, mine, SystemOperation::max());
             checks.push(seconds(now() - called));
             if most > 0 {
                 failed.push((place, format!("MPI error class {most}")));
@@ -255,8 +254,7 @@ impl Member<'_> {
                 failed.push((place, "wrong result".to_owned()));
             }
         }
-        let mut round_cost = 0.0;
-        base.all_reduce_into(&seconds(now() - start), &mut round_cost, SystemOperation::max());
+        let mut round_cost = over_ranks(base, seconds(now() - start), SystemOperation::max());
         // Checking takes longer than calling. Where it took little, a round of calls tells what they take.
         if round_cost < LONG_CHECK {
             let passed = all.into_iter().filter(|place| !failed.iter().any(|(out, _)| out == place));
@@ -300,7 +298,7 @@ impl Member<'_> {
                     break;
                 }
                 let punctuality: Vec<u64> = taken.iter().map(|turn| turn.began.weight()).collect();
-                let mut all = vec![0; punctuality.len()];
+                let mut all = vec![0u64; punctuality.len()];
                 base.all_reduce_into(&punctuality[..], &mut all[..], SystemOperation::sum());
                 let lateness = all.iter().map(|sum| Lateness::of(*sum)).collect::<Vec<_>>();
                 counts.late += lateness.iter().map(|late| late.overslept + late.missed).sum::<u64>();

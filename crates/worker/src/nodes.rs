@@ -4,10 +4,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use collrules_guidelines::Group;
 use collrules_record::Even;
-use mpi::collective::{CommunicatorCollectives, SystemOperation};
+use mpi::collective::SystemOperation;
 use mpi::topology::{Color, Communicator, SimpleCommunicator};
 
 use crate::ffi;
+use crate::sync::over_ranks;
 
 /// The ranks are not where they were.
 #[derive(Debug, thiserror::Error)]
@@ -34,10 +35,7 @@ impl Parts {
         let mut hasher = DefaultHasher::new();
         mpi::environment::processor_name().unwrap_or_default().hash(&mut hasher);
         let mine = hasher.finish();
-        let (mut least, mut most) = (0, 0);
-        node.all_reduce_into(&mine, &mut least, SystemOperation::min());
-        node.all_reduce_into(&mine, &mut most, SystemOperation::max());
-        if least != most {
+        if over_ranks(&node, mine, SystemOperation::min()) != over_ranks(&node, mine, SystemOperation::max()) {
             return Err(NotOnNodes);
         }
         ffi::return_errors(&node);

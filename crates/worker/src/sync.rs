@@ -3,6 +3,8 @@
 use std::thread;
 
 use collrules_record::clock::SyncMethod;
+use mpi::collective::{CommunicatorCollectives, SystemOperation};
+use mpi::datatype::Equivalence;
 use mpi::point_to_point::{Destination, Source, send_receive_into};
 use mpi::topology::{Communicator, SimpleCommunicator};
 
@@ -24,6 +26,14 @@ const LONG_WAIT: i64 = 1_000_000;
 /// messages, so that none is favoured and the barrier under test never synchronises itself.
 pub(crate) fn dissemination_barrier(comm: &SimpleCommunicator) {
     all_agree(comm, true);
+}
+
+/// What an operation makes of every rank's value, on all ranks. MPI writes elements of the type that was sent, whatever receives
+/// them: one type for both keeps it from writing further than there is room.
+pub(crate) fn over_ranks<T: Equivalence + Copy>(comm: &SimpleCommunicator, mine: T, operation: SystemOperation) -> T {
+    let mut all = mine;
+    comm.all_reduce_into(&mine, &mut all, operation);
+    all
 }
 
 /// Whether all ranks say yes. The same exchange: what a rank hears in the end covers every rank at least once. Under a
