@@ -1,6 +1,13 @@
+/* Made from 8 virtual hosts (Open MPI 4.1.4), 8 ranks: gathers stall above 8KiB, and up to 32KiB, scatters leap above: none. */
+#ifndef HMPI_M1
+#define HMPI_M1 8192
+#define HMPI_M2 32768
+#define HMPI_S 2147483647
+#endif
+
 /* Gathers and scatters in pieces, after Lastovetsky, O'Flynn and Rychkov (HeteroMPI, 2007): messages of the sizes at which a
- * gather stalls, or a scatter leaps, go in several calls. The sizes are those that `collrules irregular` found; define them
- * before this file is included:
+ * gather stalls, or a scatter leaps, go in several calls. `collrules irregular` makes this file with the sizes that it found; a
+ * program that defines all three before it includes the file has its own:
  *
  *   HMPI_M1  the largest message with which a gather does not stall
  *   HMPI_M2  the largest message with which it does

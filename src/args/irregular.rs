@@ -14,8 +14,8 @@ pub(crate) struct IrregularArgs {
     /// Measure nothing: look at the calls of this run, of whichever command
     #[arg(value_name = "RUN")]
     pub(crate) input: Option<PathBuf>,
-    /// Directory for what is measured, and for irregular.json and irregular.md [default: collrules-irregular-DATE-TIME where
-    /// something is measured]
+    /// Directory for what is measured, and for irregular.html, irregular.md, irregular.json and hmpi.h [default:
+    /// collrules-irregular-DATE-TIME where something is measured]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Print what was found as JSON

@@ -71,7 +71,7 @@ pub(crate) struct Predict {
     /// The model: its directory, or its model.json
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
-    /// The collective: bcast, scatter or gather
+    /// The collective: bcast, scatter, gather or alltoall
     #[arg(long, value_name = "NAME")]
     pub(crate) op: Collective,
     /// The algorithm of coll/tuned: its number or name, or a whole choice such as 3/0/8192/0

@@ -41,10 +41,13 @@ pub(crate) fn run(args: &IrregularArgs) -> Result<(), Failure> {
     }
     let mut text = report::text(&found, screen::width());
     text += &format!("\n{}\n", paint(Ink::Heading, &format!("Files in {}:", run.path().display())));
-    for (name, what) in [
-        (rundir::IRREGULAR_TEXT, "the distribution of every candidate in every cell"),
+    let functions = report::header(&found).map(|_| (rundir::HMPI, "gathers and scatters in pieces, for programs in C"));
+    let files = [
+        (rundir::IRREGULAR_PAGE, "times by size in every way, and all distributions"),
+        (rundir::IRREGULAR_TEXT, "the same as text"),
         (rundir::IRREGULAR, "all of it for programs"),
-    ] {
+    ];
+    for (name, what) in files.into_iter().chain(functions) {
         text += &format!("  {name:<14}  {what}\n");
     }
     screen::print(&text)

@@ -83,7 +83,7 @@ fn text(fitted: &Model, target: Option<&RunDir>) -> String {
 fn predict(args: &Predict) -> Result<(), Failure> {
     let fitted = model::open(&args.model)?;
     let question = args.question();
-    let (choice, time, corrected) = model::ask(&fitted, &question)?;
+    let (choice, time, corrected) = session::plain(|session| model::ask(&fitted, &question, session))?;
     let by = if corrected { "the model, corrected by measured calls of this algorithm" } else { "the model" };
     screen::print(&format!(
         "{} {choice} on {} ranks with {} takes {} by {by}\n",

@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use collrules_record::irregular::Irregular;
+use collrules_record::irregular::{Calls, Irregular};
+use collrules_record::mockup::Pattern;
+use collrules_record::{Candidate, Mockup};
+use collrules_rules::Collective;
 
 use crate::support::collrules;
 
@@ -41,6 +44,27 @@ fn planted_stalls_are_found_and_cured() {
     assert_eq!(range.pieces, Some(2));
     assert!(range.cures.iter().all(|cure| cure.mean.1 < cure.mean.0 && cure.p99.1 < cure.p99.0));
     assert!(fs::read_to_string(out.join("irregular.md")).unwrap().contains("| cell | by | calls |"));
+    let page = fs::read_to_string(out.join("irregular.html")).unwrap();
+    assert!(page.contains("Some calls take many times as long") && page.contains("99th percentile"), "{page}");
+    let header = fs::read_to_string(out.join("hmpi.h")).unwrap();
+    assert!(header.contains("#define HMPI_M1 16384\n#define HMPI_M2 32768\n"), "{header}");
+}
+
+/// Every way is called as often as asked for in each launch, gatherv and scatterv among them, and first calls are apart.
+#[test]
+fn all_calls_that_were_asked_for_are_kept() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("run");
+    let ran = collrules("irregular --simulate --sizes 4K,8K --launches 3 --calls 7 --out", &out).exits(0);
+    ran.says("The first timed call of a launch");
+    let found: Irregular = serde_json::from_str(&fs::read_to_string(out.join("irregular.json")).unwrap()).unwrap();
+    let first = |calls: &Calls| calls.first.map(|first| first.calls);
+    assert!(found.points.iter().all(|calls| calls.calls == 18 && first(calls) == Some(3)), "{:?}", found.points);
+    for (collective, vector) in [(Collective::Gather, Pattern::Gatherv), (Collective::Scatter, Pattern::Scatterv)] {
+        let by = Candidate::Mockup(Mockup::Pattern(vector));
+        let of = |calls: &&Calls| calls.cell.collective == collective && calls.candidate == by;
+        assert_eq!(found.points.iter().filter(of).count(), 2, "{vector:?}");
+    }
 }
 
 #[test]
@@ -60,17 +84,20 @@ fn gathers_and_scatters_in_pieces_move_every_byte() {
 
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
-        let program = scratch.path().join("check");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/hmpi/check.c");
-        let mut compile = Command::new("mpicc");
-        compile.args(["-Wall", "-Wextra", "-Werror", "-O1", "-o"]).arg(&program).arg(source);
-        let Ok(compiled) = compile.output() else { return skip("no mpicc that compiles the example") };
-        Ran::from(compiled).exits(0);
-        for ranks in ["1", "3"] {
-            let mut command = Command::new(&mpi.mpirun);
-            prepare(&mut command);
-            command.args(["--oversubscribe", "-np", ranks]).arg(&program);
-            Ran::from(command.output().unwrap()).exits(0).says("0 bytes are wrong");
+        // With the sizes that were measured, and with odd ones.
+        for sizes in ["-DMEASURED", "-DODD"] {
+            let program = scratch.path().join(format!("check{sizes}"));
+            let mut compile = Command::new("mpicc");
+            compile.args(["-Wall", "-Wextra", "-Werror", "-O1", sizes, "-o"]).arg(&program).arg(&source);
+            let Ok(compiled) = compile.output() else { return skip("no mpicc that compiles the example") };
+            Ran::from(compiled).exits(0);
+            for ranks in ["1", "3"] {
+                let mut command = Command::new(&mpi.mpirun);
+                prepare(&mut command);
+                command.args(["--oversubscribe", "-np", ranks]).arg(&program);
+                Ran::from(command.output().unwrap()).exits(0).says("0 bytes are wrong");
+            }
         }
     });
 }

@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::fs;
 
 use collrules_model::{Kind, Platform, play};
-use collrules_record::model::Model;
+use collrules_record::Bytes;
+use collrules_record::model::{Model, Planted};
+use collrules_rules::{Collective, Release};
 
 use crate::support::collrules;
 
@@ -124,4 +126,50 @@ fn the_simulated_cluster_is_measured_and_fitted() {
     assert!((line.beta.point / 1e-9 - 1.0).abs() < 0.05, "{line:?}");
     // Fitted again, it says the same.
     collrules("model", &out).exits(0).says("Predicted against measured");
+}
+
+/// Calls are played on a machine that a model describes, and probes of them give the model back: its links, what passes idle
+/// ones, and what is planted into calls.
+#[test]
+fn a_model_is_simulated_and_comes_back() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    let rates = [25e6, 25e6, 12.5e6, 25e6, 25e6];
+    fs::write(at("probes.csv"), table(&rates)).unwrap();
+    collrules(&format!("model --out {} --probes", at("known").display()), &at("probes.csv")).exits(10);
+    let file = at("known").join("model.json");
+    let mut known: Model = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    known.release = Some(Release::V4_1);
+    let rate = known.ways[0].regimes[0].beta;
+    known.ways[0].burst = Some(rate.map(|_| 16e3));
+    // Short messages pass at once.
+    known.ways[0].regimes[0].beta = rate.map(|_| 1e-10);
+    let from = Bytes(32 << 10);
+    let planted =
+        Planted { collective: Collective::Gather, algorithm: Some(1), from, to: from, more: 0.2, probability: 0.3 };
+    known.planted.push(planted);
+    fs::write(&file, serde_json::to_string(&known).unwrap()).unwrap();
+
+    let simulated = format!("--simulate --simulated-model {}", file.display());
+    let ran = collrules(&format!("model {simulated} --ops scatter --launches 3 --out"), &at("again")).exits(10);
+    ran.says("Rank 2");
+    let again: Model = serde_json::from_str(&fs::read_to_string(at("again").join("model.json")).unwrap()).unwrap();
+    assert!(again.simulated && matches!(&again.slow.nodes[..], [node] if node.rank == 2), "{:?}", again.slow);
+    let links: Vec<f64> = again.nodes.unwrap().nodes.iter().map(|node| node.link.unwrap().point).collect();
+    for (found, planted) in links.iter().zip(rates) {
+        assert!((found / planted - 1.0).abs() < 0.1, "{links:?}");
+    }
+    let burst = again.ways[0].burst.unwrap().point;
+    assert!((burst / 16e3 - 1.0).abs() < 0.15, "{burst}");
+
+    let ran =
+        collrules(&format!("irregular {simulated} --ops gather --sizes 4K:128K --launches 2 --out"), &at("stalls"));
+    let ran = ran.exits(0);
+    ran.says("gather by the builtin on 5 ranks stalls from 32KiB to 32KiB (up to 16KiB none)");
+    ran.says("TCP's timeout");
+
+    let ran = collrules(&format!("tune {simulated} --ops bcast --sizes 512K --out"), &at("tuned")).exits(0);
+    ran.says("pipeline");
+    collrules(&format!("tune {simulated} --ops allreduce --out"), &at("unknown"))
+        .complains("cannot play this: the messages of allreduce");
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::irregular::{Calls, Cure, Level, Stalls, Step};
+use collrules_record::estimate::median;
+use collrules_record::irregular::{Calls, Cure, First, Level, Stalls, Step};
 use collrules_record::line::{Errors, Line, Point, segments};
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Candidate, Cell, Estimate, Ranks, Seconds};
@@ -35,13 +36,18 @@ const LEAP: f64 = 0.3;
 type Series = (Collective, Ranks, Candidate);
 
 /// The distribution of each point. What is usual is found from all sizes of a series: where most calls stall, the others are
-/// few.
-pub fn distributions(samples: &[Sample], level: f64) -> Vec<Calls> {
+/// few. Where `cold`, nothing was called untimed, and the first call of each launch is apart.
+pub fn distributions(samples: &[Sample], cold: bool, level: f64) -> Vec<Calls> {
     let mut series: BTreeMap<Series, BTreeMap<Bytes, Vec<f64>>> = BTreeMap::new();
+    let mut firsts: BTreeMap<(Series, Bytes), Vec<f64>> = BTreeMap::new();
     for sample in samples {
         let Cell { collective, ranks, bytes } = sample.cell;
-        let sizes = series.entry((collective, ranks, sample.candidate)).or_default();
-        sizes.entry(bytes).or_default().push(sample.max.0);
+        let key = (collective, ranks, sample.candidate);
+        if cold && sample.visit == 0 && sample.round == 0 {
+            firsts.entry((key, bytes)).or_default().push(sample.max.0);
+        } else {
+            series.entry(key).or_default().entry(bytes).or_default().push(sample.max.0);
+        }
     }
     let mut found = Vec::new();
     for ((collective, ranks, candidate), mut sizes) in series {
@@ -60,10 +66,18 @@ pub fn distributions(samples: &[Sample], level: f64) -> Vec<Calls> {
                 p99: Seconds(quantile(times, 0.99)),
                 longest: Seconds(times[count - 1]),
                 levels: levels(times, usual, level),
+                first: firsts.get_mut(&((collective, ranks, candidate), *bytes)).and_then(|times| first(times)),
             });
         }
     }
     found
+}
+
+/// What the first calls of launches took.
+fn first(times: &mut [f64]) -> Option<First> {
+    let calls = times.len();
+    let median = Seconds(median(times)?);
+    Some(First { calls, median, longest: Seconds(*times.last()?) })
 }
 
 /// A quantile of sorted values: the smallest that so large a share does not exceed.
@@ -253,7 +267,7 @@ mod tests {
     fn no_stalls_are_invented() {
         let wrong = (0..200)
             .filter(|seed| {
-                !stalls(&distributions(&samples(*seed, Candidate::Builtin, |_| Vec::new()), 0.95)).is_empty()
+                !stalls(&distributions(&samples(*seed, Candidate::Builtin, |_| Vec::new()), false, 0.95)).is_empty()
             })
             .count();
         assert!(wrong <= 10, "{wrong} of 200");
@@ -264,7 +278,7 @@ mod tests {
         let (mut right, mut inside) = (0, 0);
         for seed in 0..100 {
             let planted = |size| if (16..=32).contains(&size) { vec![(0.2, 0.4), (0.4, 0.3)] } else { Vec::new() };
-            let points = distributions(&samples(seed, Candidate::Builtin, planted), 0.95);
+            let points = distributions(&samples(seed, Candidate::Builtin, planted), false, 0.95);
             let found = stalls(&points);
             let [range] = &found[..] else { continue };
             right += usize::from(
@@ -284,7 +298,7 @@ mod tests {
     #[test]
     fn a_size_at_which_nearly_all_stall_is_found() {
         let planted = |size| if size == 32 { vec![(0.2, 0.98)] } else { Vec::new() };
-        let found = stalls(&distributions(&samples(1, Candidate::Builtin, planted), 0.95));
+        let found = stalls(&distributions(&samples(1, Candidate::Builtin, planted), false, 0.95));
         assert!(matches!(&found[..], [range] if range.first == Bytes(32 << 10)), "{found:?}");
     }
 
@@ -294,7 +308,7 @@ mod tests {
         let mut all = samples(1, Candidate::Builtin, |size| if size == 32 { vec![(0.2, 0.5)] } else { Vec::new() });
         all.extend(samples(2, split, |_| Vec::new()));
         all.extend(samples(3, Candidate::Tuned(collrules_rules::Choice::plain(1)), |_| vec![(0.2, 0.5)]));
-        let found = stalls(&distributions(&all, 0.95));
+        let found = stalls(&distributions(&all, false, 0.95));
         let builtin = found.iter().find(|range| range.candidate == Candidate::Builtin).expect("stalls");
         assert!(
             matches!(&builtin.cures[..], [cure] if cure.candidate == split && cure.mean.1.0 < 0.001),
@@ -318,6 +332,7 @@ mod tests {
                     p99: time,
                     longest: time,
                     levels: Vec::new(),
+                    first: None,
                 }
             };
             (8..22).map(one).collect()
@@ -326,6 +341,40 @@ mod tests {
         assert!(matches!(leap[..], [Step { below: Bytes(65536), above: Bytes(131_072), .. }]), "{leap:?}");
         let bend = steps(&calls(|size| 1e-5 + 1e-9 * size.min(65536.0) + 4e-9 * (size - 65536.0).max(0.0)));
         assert_eq!(bend, []);
+    }
+
+    #[test]
+    fn planted_leaps_are_located_and_absent_ones_are_not_invented() {
+        let (mut located, mut invented) = (0, 0);
+        for seed in 0..100 {
+            let leaps = |stall: fn(u64) -> Vec<(f64, f64)>| {
+                steps(&distributions(&samples(seed, Candidate::Builtin, stall), false, 0.95))
+            };
+            // Every call from 32 KiB on takes a millisecond more.
+            let found = leaps(|size| if size >= 32 { vec![(1e-3, 1.0)] } else { Vec::new() });
+            let right = |step: &Step| {
+                let height = (step.height.0 / 1e-3 - 1.0).abs() < 0.25;
+                (step.below, step.above) == (Bytes(16 << 10), Bytes(32 << 10)) && height
+            };
+            located += usize::from(found.len() == 1 && found.iter().all(right));
+            invented += usize::from(!leaps(|_| Vec::new()).is_empty());
+        }
+        assert!(located >= 95 && invented <= 5, "{located} located, {invented} invented");
+    }
+
+    #[test]
+    fn first_calls_are_apart_where_they_were_timed() {
+        let mut all = samples(7, Candidate::Builtin, |_| Vec::new());
+        for sample in all.iter_mut().filter(|sample| sample.round == 0) {
+            sample.max = Seconds(1.0);
+        }
+        for cold in [true, false] {
+            let points = distributions(&all, cold, 0.95);
+            assert!(points.iter().all(|calls| calls.first.is_some() == cold && (calls.longest < Seconds(1.0)) == cold));
+            assert!(points.iter().all(|calls| calls.calls == if cold { 99 } else { 100 }));
+            let first = points[0].first.map(|first| (first.calls, first.median, first.longest));
+            assert_eq!(first, cold.then_some((1, Seconds(1.0), Seconds(1.0))));
+        }
     }
 
     #[test]

@@ -14,12 +14,14 @@
 //! | `platform`, `play` | nodes and links, and messages played on them |
 //! | `machine` | a model as such a platform |
 //! | `tree`, `schedule` | the messages of coll/tuned's algorithms |
+//! | `algorithm` | alpha and beta of each algorithm by itself |
 //! | `correct` | what else an algorithm takes, from what it took at other sizes |
 //! | `predict` | what a model says of a collective |
 //! | `quality` | what it says of collectives that were measured, beside what neighbouring sizes say |
 //! | [`irregular`] | distributions of calls: stalls, their cures, leaps |
 //! | `export` | models as network simulators read them |
 
+mod algorithm;
 mod correct;
 mod export;
 mod fit;
@@ -40,14 +42,15 @@ mod way;
 #[cfg(test)]
 mod planted;
 
+pub use algorithm::algorithms;
 pub use export::{NoExport, Simulator, export};
 pub use fit::{Origin, Unfit, fit};
 pub use machine::{Side, Unsaid, platform};
 pub use platform::Platform;
 pub use play::{Action, Stuck, play};
-pub use predict::{Call, predict};
+pub use predict::{Call, call_seconds, predict};
 pub use probe::{BadKind, Kind, Probe, Probes, Timing};
 pub use quality::quality;
-pub use schedule::{known, programs};
+pub use schedule::{barrier, known, programs};
 pub use slow::Terms;
 pub use way::Limit;

@@ -28,6 +28,11 @@ pub enum Action {
         /// The rank that sends it.
         from: u32,
     },
+    /// Is ready for the next message of a rank, so that nobody waits for its asking; it is taken later.
+    Expect {
+        /// The rank that sends it.
+        from: u32,
+    },
     /// Waits until the receivers of all that it sent have asked for the rest: what a blocking send ends with.
     Settle,
     /// Does something else for so many seconds.
@@ -124,6 +129,8 @@ struct Rank {
     busy: bool,
     /// By sender, in the order in which they were sent.
     letters: Vec<VecDeque<Letter>>,
+    /// Messages that it is ready for, by sender, beyond those that are there.
+    expected: Vec<usize>,
     /// Messages whose rest nobody has asked for.
     owed: usize,
     done: f64,
@@ -199,7 +206,11 @@ pub(crate) fn play_again(platform: &Platform, programs: &[Vec<Action>], pause: f
 fn staged(platform: &Platform, programs: &[Vec<Action>], pause: Option<f64>) -> Result<Vec<f64>, Stuck> {
     let count = programs.len();
     let ranks = (0..count)
-        .map(|_| Rank { letters: (0..count).map(|_| VecDeque::new()).collect(), ..Rank::default() })
+        .map(|_| Rank {
+            letters: (0..count).map(|_| VecDeque::new()).collect(),
+            expected: vec![0; count],
+            ..Rank::default()
+        })
         .collect();
     let mut stage = Stage {
         platform,
@@ -242,7 +253,10 @@ impl Stage<'_> {
         self.links.iter_mut().for_each(|link| link.spend(pause));
         self.now += pause;
         self.began = self.now;
-        self.ranks.iter_mut().for_each(|rank| rank.next = 0);
+        self.ranks.iter_mut().for_each(|rank| {
+            rank.next = 0;
+            rank.expected.fill(0);
+        });
     }
 
     fn plan(&mut self, after: f64, end: End) {
@@ -260,6 +274,10 @@ impl Stage<'_> {
                 Some(bytes) => self.platform.handling(rank, bytes),
                 None => return,
             },
+            Action::Expect { from } => {
+                self.expect(rank, from as usize);
+                0.0
+            }
             Action::Settle if self.ranks[rank].owed > 0 => return,
             Action::Settle => 0.0,
         };
@@ -270,19 +288,33 @@ impl Stage<'_> {
     /// Takes the next message of a sender, or asks for its rest.
     fn take(&mut self, rank: usize, from: usize) -> Option<u64> {
         let letters = &mut self.ranks[rank].letters[from];
-        let letter = letters.front_mut()?;
-        match letter.state {
+        match letters.front()?.state {
             State::Here => return letters.pop_front().map(|letter| letter.whole),
             State::Asked => {}
-            State::Offered => {
-                letter.state = State::Asked;
-                let (number, whole) = (letter.number, letter.whole);
-                let platform = self.platform;
-                let back = platform.handling(rank, 0) + platform.latency(rank, from) + platform.handling(from, 0);
-                self.plan(back, End::Wanted(Message { from, to: rank, bytes: 0, part: Part::First, whole, number }));
-            }
+            State::Offered => self.ask(rank, from, 0),
         }
         None
+    }
+
+    /// Asks for the rest of a letter of a sender.
+    fn ask(&mut self, rank: usize, from: usize, place: usize) {
+        let Some(letter) = self.ranks[rank].letters[from].get_mut(place) else { return };
+        letter.state = State::Asked;
+        let (number, whole) = (letter.number, letter.whole);
+        let platform = self.platform;
+        let back = platform.handling(rank, 0) + platform.latency(rank, from) + platform.handling(from, 0);
+        self.plan(back, End::Wanted(Message { from, to: rank, bytes: 0, part: Part::First, whole, number }));
+    }
+
+    /// Asks for the next message of a sender that was offered, or for one that will be.
+    fn expect(&mut self, rank: usize, from: usize) {
+        let letters = &self.ranks[rank].letters[from];
+        match letters.iter().position(|letter| letter.state != State::Asked) {
+            Some(place) if letters[place].state == State::Offered => self.ask(rank, from, place),
+            // It is there already.
+            Some(_) => {}
+            None => self.ranks[rank].expected[from] += 1,
+        }
     }
 
     /// Goes on to the next time at which something ends.
@@ -329,8 +361,20 @@ impl Stage<'_> {
                 let letters = &mut self.ranks[message.to].letters[message.from];
                 let (number, whole) = (message.number, message.whole);
                 match message.part {
-                    Part::All => letters.push_back(Letter { number, whole, state: State::Here }),
-                    Part::First => letters.push_back(Letter { number, whole, state: State::Offered }),
+                    Part::All => {
+                        letters.push_back(Letter { number, whole, state: State::Here });
+                        let expected = &mut self.ranks[message.to].expected[message.from];
+                        *expected = expected.saturating_sub(1);
+                    }
+                    Part::First => {
+                        letters.push_back(Letter { number, whole, state: State::Offered });
+                        let place = letters.len() - 1;
+                        let expected = &mut self.ranks[message.to].expected[message.from];
+                        if *expected > 0 {
+                            *expected -= 1;
+                            self.ask(message.to, message.from, place);
+                        }
+                    }
                     Part::Rest => {
                         letters
                             .iter_mut()

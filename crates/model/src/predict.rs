@@ -7,7 +7,7 @@ use collrules_rules::{Choice, Collective, Release};
 use crate::correct::corrected;
 use crate::machine::{Side, Unsaid, platform};
 use crate::platform::Platform;
-use crate::play::play_again;
+use crate::play::{Action, play_again};
 use crate::schedule::programs;
 
 /// A call that is asked about.
@@ -30,8 +30,7 @@ pub(crate) fn played(model: &Model, release: Release, call: Call) -> Result<Esti
     let programs = programs(release, call.collective, call.choice, call.ranks, call.bytes)?;
     let time = |side: Side| {
         let platform = platform(model, call.ranks as usize, side)?;
-        let ends = play_again(&platform, &programs, pause(&platform)).unwrap_or_default();
-        Ok(ends.into_iter().fold(0.0, f64::max))
+        Ok(call_seconds(&platform, &programs).unwrap_or_default())
     };
     let point = time(Side::Middle)?;
     let certain = model.launches > 1;
@@ -61,6 +60,12 @@ pub(crate) fn correction<'a>(cells: impl Iterator<Item = &'a Predicted>, call: C
     let known: Vec<(u64, f64, f64)> =
         cells.filter(alike).map(|cell| (cell.cell.bytes.0, cell.measured, cell.model)).collect();
     corrected(&known, call.bytes, played).filter(|_| played > 0.0)
+}
+
+/// The time of a call that follows another one like it with a barrier between them; none if it never ends.
+pub fn call_seconds(platform: &Platform, programs: &[Vec<Action>]) -> Option<f64> {
+    let ends = play_again(platform, programs, pause(platform)).ok()?;
+    Some(ends.into_iter().fold(0.0, f64::max))
 }
 
 /// What a barrier takes: as many empty messages one after the other as it takes to hear of everybody.

@@ -139,10 +139,14 @@ impl Timing {
             Shape::Ping => (Kind::PingPong, 0),
             Shape::OneToTwo => (Kind::OneToTwo, 0),
             Shape::Train => (Kind::Train { messages: Pattern::TRAIN, delay: 0 }, 0),
+            Shape::BusyTrain => (Kind::Train { messages: Pattern::TRAIN, delay: Pattern::BUSY }, 0),
+            Shape::LateReceive => (Kind::Receive { delay: Pattern::BUSY }, 0),
             Shape::Rotation | Shape::ReduceLocal => return None,
         };
         let probe = Probe { kind, ranks: sample.cast.ranks().to_vec(), there, back };
-        Some(Self { probe, launch: sample.launch, seconds: sample.max.0 })
+        // What was timed of a late receive begins before its rank is busy.
+        let before = if let Kind::Receive { delay } = kind { delay as f64 * 1e-9 } else { 0.0 };
+        Some(Self { probe, launch: sample.launch, seconds: (sample.max.0 - before).max(0.0) })
     }
 }
 
@@ -157,6 +161,13 @@ pub struct Probe {
     pub there: u64,
     /// Bytes of the answer.
     pub back: u64,
+}
+
+impl Probe {
+    /// Whether it is a round trip with so many bytes each way.
+    pub(crate) fn is_round_trip_of(&self, bytes: u64) -> bool {
+        self.kind == Kind::PingPong && self.there == bytes && self.back == bytes
+    }
 }
 
 /// The median of each probe in each launch.

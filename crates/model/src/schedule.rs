@@ -7,7 +7,8 @@ use crate::play::Action;
 use crate::tree::{self, Tree};
 
 /// The names of the algorithms whose messages are known, as the registry has them.
-const KNOWN: [(Collective, &[&str]); 3] = [
+const KNOWN: [(Collective, &[&str]); 4] = [
+    (Collective::Alltoall, &["linear", "pairwise", "modified_bruck", "linear_sync", "two_proc"]),
     (
         Collective::Bcast,
         &[
@@ -62,12 +63,68 @@ pub fn programs(
         (Collective::Bcast, "split_binary_tree") => halves(ranks, bytes, segment),
         (Collective::Bcast, "scatter_allgather") => scattered(ranks, bytes, ranks.is_power_of_two()),
         (Collective::Bcast, _) => scattered(ranks, bytes, false),
+        (Collective::Alltoall, "linear") => exchanged(ranks, bytes, 0),
+        (Collective::Alltoall, "linear_sync") => exchanged(ranks, bytes, choice.max_requests),
+        (Collective::Alltoall, "modified_bruck") => doubled(ranks, bytes),
+        (Collective::Alltoall, _) => in_pairs(ranks, bytes),
         (Collective::Scatter, "binomial") => blocks_down(&tree::binomial(ranks), bytes, true),
         (Collective::Scatter, name) => blocks_down(&tree::linear(ranks), bytes, name == "basic_linear"),
         (_, "binomial") => blocks_up(&tree::binomial(ranks), bytes),
         (_, "linear_sync") => asked_for(ranks, bytes, segment),
         _ => blocks_up(&tree::linear(ranks), bytes),
     })
+}
+
+/// A block from each to each, with so many receives and sends open at a time, or all where 0 is asked for: receives from the
+/// next ranks on, sends to those before.
+fn exchanged(ranks: u32, bytes: u64, open: u32) -> Vec<Vec<Action>> {
+    let others = ranks.saturating_sub(1);
+    let open = if open == 0 { others } else { open.min(others) };
+    let each = |rank: u32| {
+        let from = |place: u32| (rank + 1 + place) % ranks;
+        let to = |place: u32| (rank + ranks - 1 - place) % ranks;
+        let mut actions: Vec<Action> = (0..open).map(|place| Action::Expect { from: from(place) }).collect();
+        actions.extend((0..open).map(|place| send(to(place), bytes)));
+        for place in 0..others {
+            actions.push(receive(from(place)));
+            if place + open < others {
+                actions.extend([Action::Expect { from: from(place + open) }, send(to(place + open), bytes)]);
+            }
+        }
+        actions.push(Action::Settle);
+        actions
+    };
+    (0..ranks).map(each).collect()
+}
+
+/// A block from each to each, one pair of ranks after the other.
+fn in_pairs(ranks: u32, bytes: u64) -> Vec<Vec<Action>> {
+    let swap = |rank: u32, step: u32| {
+        [send((rank + step) % ranks, bytes), receive((rank + ranks - step) % ranks), Action::Settle]
+    };
+    (0..ranks).map(|rank| (1..ranks).flat_map(|step| swap(rank, step)).collect()).collect()
+}
+
+/// A block from each to each by Bruck's algorithm: all blocks that have a bit of the distance left to go, by doubled distances.
+fn doubled(ranks: u32, bytes: u64) -> Vec<Vec<Action>> {
+    let steps = || std::iter::successors(Some(1), |step| Some(2 * step)).take_while(move |step| *step < ranks);
+    let each = |rank: u32| {
+        let swap = |step: u32| {
+            let blocks = (1..ranks).filter(|distance| distance & step != 0).count() as u64;
+            [send((rank + step) % ranks, blocks * bytes), receive((rank + ranks - step) % ranks), Action::Settle]
+        };
+        steps().flat_map(swap).collect()
+    };
+    (0..ranks).map(each).collect()
+}
+
+/// Empty messages of a barrier by dissemination, after which everybody has heard of everybody.
+pub fn barrier(ranks: u32) -> Vec<Vec<Action>> {
+    let steps = || std::iter::successors(Some(1), |step| Some(2 * step)).take_while(|step| *step < ranks);
+    let each = |rank: u32| {
+        steps().flat_map(|step| [send((rank + step) % ranks, 0), receive((rank + ranks - step) % ranks)]).collect()
+    };
+    (0..ranks).map(each).collect()
 }
 
 fn send(to: u32, bytes: u64) -> Action {
@@ -239,6 +296,10 @@ mod tests {
             (Collective::Bcast, 7, 7.0),
             (Collective::Scatter, 1, 7.0),
             (Collective::Scatter, 2, 11.0),
+            (Collective::Alltoall, 1, 7.0),
+            (Collective::Alltoall, 2, 7.0),
+            (Collective::Alltoall, 3, 12.0),
+            (Collective::Alltoall, 4, 7.0),
         ] {
             let found = link_times(collective, choice(algorithm, 0), 8);
             assert!((found - expected).abs() < 1e-6, "{collective} {algorithm}: {found}");
@@ -260,6 +321,6 @@ mod tests {
             }
         }
         let unknown = programs(Release::V4_1, Collective::Allreduce, choice(1, 0), 4, 8);
-        assert!(unknown.is_err_and(|error| error.to_string().contains("known are bcast basic_linear")));
+        assert!(unknown.is_err_and(|error| error.to_string().contains("known are alltoall linear")));
     }
 }

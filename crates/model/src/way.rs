@@ -18,16 +18,23 @@ pub struct Limit {
     pub bytes: u64,
     /// For which pairs it is.
     pub place: Where,
+    /// Whether Open MPI reports it, rather than that it usually has it.
+    pub reported: bool,
 }
 
 impl Limit {
-    /// The eager limits of Open MPI 4.1 and 5.0 as they come: what is longer waits for its receiver.
-    pub fn known() -> Vec<Self> {
-        let limit = |name: &str, bytes, place| Self { name: name.to_owned(), bytes, place };
-        vec![
-            limit("the eager limit of btl/tcp (64 KiB)", 65536, Where::Between),
-            limit("the eager limit of btl/sm and vader (4 KiB)", 4096, Where::Inside),
-        ]
+    /// The eager limits that an Open MPI reports, by the names of its components; those of 4.1 and 5.0 as they come where it
+    /// does not tell. What is longer waits for its receiver.
+    pub fn of(reported: &BTreeMap<String, Bytes>) -> Vec<Self> {
+        let limit = |place, components: &[&'static str], usual: u64| {
+            let told = components.iter().find_map(|name| Some((*name, *reported.get(*name)?)));
+            let (name, bytes, default) =
+                told.map_or((components[0], Bytes(usual), "default "), |(name, bytes)| (name, bytes, ""));
+            let name = format!("the {default}eager limit of btl/{name} ({bytes})");
+            Self { name, bytes: bytes.0, place, reported: told.is_some() }
+        };
+        // 5.0 calls sm what 4.1 called vader, and knows both names.
+        vec![limit(Where::Between, &["tcp"], 65536), limit(Where::Inside, &["sm", "vader"], 4096)]
     }
 }
 
@@ -251,10 +258,20 @@ fn loggp(
     if receive.is_empty() {
         unknown.push(format!("No o_r and no L {place}: nobody was timed while it received after a delay."));
     }
+    // What may as well be nothing is no parameter.
+    let mut told = |what: &str, values: Vec<f64>| {
+        let found = mean(values)?;
+        let is_some = found.low.unwrap_or(found.point) > 0.0;
+        if !is_some {
+            unknown.push(format!("No {what} {place}: what it takes cannot be told from nothing."));
+        }
+        Some(found).filter(|_| is_some)
+    };
     Some(LogGp {
-        latency: mean(latency),
-        send: mean(send.into_values().collect()),
-        receive: mean(receive.into_values().collect()),
+        send: told("o_s", send.into_values().collect()),
+        receive: told("o_r", receive.into_values().collect()),
+        // Where a sender waits until its message is there, sending and receiving are all of the way.
+        latency: told("L", latency),
         gap: mean(lines.iter().map(|line| line.start).collect()),
         gap_per_byte: mean(lines.iter().map(|line| line.slope).collect()),
     })

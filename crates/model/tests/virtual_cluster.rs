@@ -20,7 +20,7 @@ fn model() -> Model {
     let terms = Terms { tolerate: 0.2, error_rate: 0.05, level: 0.95 };
     let origin =
         Origin { source: "8 virtual hosts".to_owned(), simulated: false, library: None, release: Some(Release::V4_1) };
-    fit(&probes, &Limit::known(), terms, origin).expect("a model")
+    fit(&probes, &Limit::of(&BTreeMap::new()), terms, origin).expect("a model")
 }
 
 fn samples() -> Vec<Sample> {

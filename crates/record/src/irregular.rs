@@ -56,6 +56,21 @@ pub struct Calls {
     pub longest: Seconds,
     /// Levels of stalls, in ascending order; none where none are shown.
     pub levels: Vec<Level>,
+    /// The first timed call of each launch, which is not among the others; missing where launches began with calls that nobody
+    /// timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<First>,
+}
+
+/// The first timed calls of launches.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct First {
+    /// How many there are.
+    pub calls: usize,
+    /// Their median.
+    pub median: Seconds,
+    /// The longest.
+    pub longest: Seconds,
 }
 
 /// Stalls of about the same length.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use collrules_rules::{Choice, Release, names};
+use collrules_rules::{Choice, Collective, Release, names};
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
 use crate::estimate::Estimate;
 use crate::format::FormatVersion;
-use crate::units::Bytes;
+use crate::units::{Bytes, Ranks};
 
 /// The version of `model.json` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
@@ -35,6 +35,9 @@ pub struct Model {
     /// The eager limits: what is longer waits for its receiver.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub eager: BTreeMap<Where, Bytes>,
+    /// Whether Open MPI reported them, rather than that it usually has these.
+    #[serde(default)]
+    pub eager_reported: bool,
     /// The pairs inside hosts, and those between them.
     pub ways: Vec<Way>,
     /// Parameters of each node and pair; missing where the probes do not give them.
@@ -43,9 +46,74 @@ pub struct Model {
     pub slow: Slow,
     /// What the probes cannot tell, and why, in sentences.
     pub unknown: Vec<String>,
+    /// What a simulation on this model makes of calls beside their messages; nothing that was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub planted: Vec<Planted>,
+    /// What a message takes in each algorithm that was measured beside the probes, by calls of that algorithm alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub algorithms: Vec<Algorithm>,
+    /// What sending to several at once costs; missing where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrent: Option<Concurrent>,
     /// How well the model predicts cells that were measured beside the probes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quality: Vec<Predicted>,
+}
+
+/// Hockney's parameters of an algorithm of coll/tuned, in a range of sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Algorithm {
+    /// The collective.
+    pub collective: Collective,
+    /// The algorithm with its parameters.
+    pub choice: Choice,
+    /// Its name.
+    pub name: String,
+    /// The communicator size.
+    pub ranks: Ranks,
+    /// The smallest size that was timed.
+    pub from: Bytes,
+    /// The largest size that was timed.
+    pub to: Bytes,
+    /// Time of an empty message; missing where it cannot be told from none.
+    pub alpha: Option<Estimate>,
+    /// Time for each byte; missing where it cannot be told from none.
+    pub beta: Option<Estimate>,
+    /// The largest deviation of a measured time, as a share of it.
+    pub residual: f64,
+}
+
+/// What messages take that leave a rank at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Concurrent {
+    /// The collective that shows it.
+    pub collective: Collective,
+    /// The algorithm of it, in which the root sends to all others.
+    pub name: String,
+    /// The communicator size.
+    pub ranks: Ranks,
+    /// The message size.
+    pub bytes: Bytes,
+    /// Its time over that of as many messages one after the other: 1 where they share a link wholly.
+    pub share: Estimate,
+}
+
+/// Calls that take longer than their messages explain: escalations, and with certainty, steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Planted {
+    /// The collective.
+    pub collective: Collective,
+    /// The algorithm that it happens to; without one, to all, and to the builtin as well.
+    #[serde(default)]
+    pub algorithm: Option<u32>,
+    /// The smallest message.
+    pub from: Bytes,
+    /// The largest message.
+    pub to: Bytes,
+    /// How much longer, in seconds.
+    pub more: f64,
+    /// The share of calls.
+    pub probability: f64,
 }
 
 /// Where the two ranks of a pair are.

@@ -187,6 +187,10 @@ pub struct Timing {
     /// Treat each rank's clock as separate, even on one host: shows how exact the common clock is
     #[arg(long)]
     pub separate_clocks: bool,
+    /// Time every candidate so often in each cell and launch, from its first call on, rather than until it is known well enough.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u32>,
 }
 
 /// What is measured between the sizes of the grid.
@@ -260,7 +264,7 @@ pub struct Launching {
 }
 
 /// A simulated cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Args)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
 #[command(next_help_heading = "Simulation")]
 pub struct Simulated {
     /// Compute times from a cost model instead of measuring: no MPI needed
@@ -282,6 +286,12 @@ pub struct Simulated {
         requires = "scenario"
     )]
     pub release: Release,
+    /// Play the messages of calls, and the probes of models, event by event on the machine of this model.json: bcast, scatter,
+    /// gather, alltoall and barrier. Its ranks are the slots; its release, where it has one, is the
+    /// simulated one
+    #[arg(long = "simulated-model", value_name = "MODEL", requires = "scenario", conflicts_with = "slots")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<PathBuf>,
 }
 
 fn one() -> Ranks {
@@ -579,7 +589,8 @@ pub struct Modelling {
     /// Partners of each rank in probes, at most; with fewer ranks, all pairs are timed
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(2..))]
     pub partners: u32,
-    /// Collectives that are measured on all ranks to see how well the model predicts them: bcast, scatter, gather
+    /// Collectives that are measured on all ranks to see how well the model predicts them, and what a message takes in
+    /// each algorithm: bcast, scatter, gather, alltoall
     #[arg(long = "ops", value_name = "LIST", default_value = "scatter", value_parser = collectives)]
     pub collectives: List<Collective>,
     /// Time for all of it; with `none`, each launch goes on until everything is precise or has its most rounds
@@ -602,7 +613,7 @@ pub struct Modelling {
 /// What `irregular` shall measure.
 #[derive(Clone, Debug, Args)]
 pub struct Irregularity {
-    /// Collectives to time, separated by commas
+    /// Collectives to time, separated by commas; gather and scatter are timed by gatherv and scatterv as well
     #[arg(long = "ops", value_name = "LIST", default_value = "gather,scatter,alltoall", value_parser = collectives)]
     pub collectives: List<Collective>,
     /// Communicator sizes, as for tune [default: all slots]
@@ -611,11 +622,13 @@ pub struct Irregularity {
     /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
     #[arg(long, value_name = "SIZES", default_value = "1K:256K", value_parser = sizes)]
     pub sizes: List<Bytes>,
+    /// How often each is called per size and launch; the budget may end it before
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    pub calls: u32,
     /// Into how many calls messages are split, with barriers between them, as a cure; separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2,4,8", value_parser = clap::value_parser!(u32).range(2..))]
     pub pieces: Vec<u32>,
-    /// Time for all of it; with `none`, each launch goes on until everything is precise or has its most rounds. Rare stalls
-    /// need many calls
+    /// Time for all of it; with `none`, as long as all calls take
     #[arg(long, value_name = "TIME|none", default_value = "300s", value_parser = budget)]
     pub budget: Budget,
     /// How many times to start the job

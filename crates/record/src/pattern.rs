@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use collrules_reference::{Blocks, Script, one_to_two, ping_pong, reduce_local, train};
+use collrules_reference::{Blocks, Script, late_receive, one_to_two, ping_pong, reduce_local, train};
 use collrules_rules::{names, stored_as_text};
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,10 @@ pub enum Shape {
     OneToTwo,
     /// The first rank sends ten messages in a row to the second, which answers the last with nothing.
     Train,
+    /// The same train with a sender that is busy for a while between two messages, so that sending is all that it waits for.
+    BusyTrain,
+    /// The second rank sends to the first, which is busy for a while before it receives, so that receiving is all that is left.
+    LateReceive,
     /// Every rank sends to the one before and receives from the one after.
     Rotation,
     /// Every rank applies the operation of reductions, and nobody sends anything.
@@ -36,6 +40,8 @@ names!(Shape, read as "pattern" {
     Ping "ping",
     OneToTwo "one-to-two",
     Train "train",
+    BusyTrain "train-busy",
+    LateReceive "receive-late",
     Rotation "rotation",
     ReduceLocal "reduce-local",
 });
@@ -78,6 +84,10 @@ impl Pattern {
     /// The messages of a train.
     pub const TRAIN: u32 = 10;
 
+    /// How long ranks are busy in [`Shape::BusyTrain`] and [`Shape::LateReceive`], in nanoseconds: longer than a short message
+    /// takes on a slow network.
+    pub const BUSY: u64 = 1_000_000;
+
     /// What its parts do, in elements of [`Self::type_size`]; none where there are too few ranks for it.
     pub fn script(self) -> Option<Script> {
         let elements = self.bytes.0 / self.type_size();
@@ -85,7 +95,9 @@ impl Pattern {
             Shape::PingPong => (self.ranks.0 == 2).then(|| ping_pong(elements, elements)),
             Shape::Ping => (self.ranks.0 == 2).then(|| ping_pong(elements, 0)),
             Shape::OneToTwo => (self.ranks.0 == 3).then(|| one_to_two(elements)),
-            Shape::Train => (self.ranks.0 == 2).then(|| train(elements, Self::TRAIN)),
+            Shape::Train => (self.ranks.0 == 2).then(|| train(elements, Self::TRAIN, 0)),
+            Shape::BusyTrain => (self.ranks.0 == 2).then(|| train(elements, Self::TRAIN, Self::BUSY)),
+            Shape::LateReceive => (self.ranks.0 == 2).then(|| late_receive(elements, Self::BUSY)),
             Shape::Rotation => Script::rotation(Blocks::equal(elements, self.ranks.0)),
             Shape::ReduceLocal => (self.ranks.0 >= 1).then(|| reduce_local(elements, self.ranks.0)),
         }
@@ -99,8 +111,10 @@ impl Pattern {
     /// The part whose time is that of the pattern; none where the slowest rank's is.
     pub fn timed_part(self) -> Option<u32> {
         match self.shape {
-            // It begins, and has the answer in the end.
-            Shape::PingPong | Shape::Ping | Shape::OneToTwo | Shape::Train => Some(0),
+            // It begins, and has the answer, or the message, in the end.
+            Shape::PingPong | Shape::Ping | Shape::OneToTwo | Shape::Train | Shape::BusyTrain | Shape::LateReceive => {
+                Some(0)
+            }
             Shape::Rotation | Shape::ReduceLocal => None,
         }
     }
@@ -216,7 +230,7 @@ mod tests {
     fn every_shape_has_a_script_for_its_ranks() {
         for shape in Shape::ALL {
             let ranks = match shape {
-                Shape::PingPong | Shape::Ping | Shape::Train => 2,
+                Shape::PingPong | Shape::Ping | Shape::Train | Shape::BusyTrain | Shape::LateReceive => 2,
                 Shape::OneToTwo => 3,
                 Shape::Rotation | Shape::ReduceLocal => 5,
             };

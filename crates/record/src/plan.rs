@@ -205,7 +205,7 @@ pub struct LeftOut {
 /// better than a few long ones.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// Untimed rounds at the start of the first visit; later visits have one. Where calls are long there are none.
+    /// Untimed rounds at the start of the first visit; later visits have one at most. Where calls are long there are none.
     pub warmup_rounds: u32,
     /// Timed rounds per visit.
     pub rounds_per_visit: u32,

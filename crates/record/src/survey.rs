@@ -6,7 +6,7 @@ use collrules_rules::{Collective, Version};
 use serde::{Deserialize, Serialize};
 
 use crate::component::Component;
-use crate::units::{Ranks, Seconds};
+use crate::units::{Bytes, Ranks, Seconds};
 
 /// Where a rank may run, and under which limits, as the kernel tells it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -44,6 +44,10 @@ pub struct Survey {
     /// The components of Open MPI that may serve blocking collectives, with their priorities: the highest serves.
     #[serde(default)]
     pub components: BTreeMap<Component, i32>,
+    /// The eager limits of what messages go by (`tcp`, and `sm` or `vader`): what is longer waits for its receiver. In runs of
+    /// earlier versions there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub eager: BTreeMap<String, Bytes>,
     /// The smallest step of the clock that times the calls.
     pub clock_step: Seconds,
 }

@@ -33,15 +33,27 @@ pub fn one_to_two(elements: u64) -> Script {
     Script::of_parts(parts, Blocks::of([elements, 0, 0]))
 }
 
-/// The first rank sends so many elements to the second so many times, and gets an empty answer to the last.
-pub fn train(elements: u64, messages: u32) -> Script {
+/// The first rank sends so many elements to the second so many times, busy for so many nanoseconds between two of them, and gets
+/// an empty answer to the last.
+pub fn train(elements: u64, messages: u32, nanoseconds: u64) -> Script {
     let (message, answer) = (Range::one(0), Range::one(1));
     let times = messages as usize;
-    let mut sends = vec![Step::Send { to: 1, blocks: message }; times];
+    let mut sends = vec![Step::Send { to: 1, blocks: message }];
+    for _ in 1..times {
+        sends.extend((nanoseconds > 0).then_some(Step::Busy { nanoseconds }));
+        sends.push(Step::Send { to: 1, blocks: message });
+    }
     sends.push(Step::Receive { from: 1, blocks: answer, into: Place::Vector });
     let mut takes = vec![Step::Receive { from: 0, blocks: message, into: Place::Vector }; times];
     takes.push(Step::Send { to: 0, blocks: answer });
     Script::of_parts(vec![sends, takes], Blocks::of([elements, 0]))
+}
+
+/// The second rank sends so many elements to the first, which is busy for so many nanoseconds before it takes them.
+pub fn late_receive(elements: u64, nanoseconds: u64) -> Script {
+    let message = Range::one(1);
+    let takes = vec![Step::Busy { nanoseconds }, Step::Receive { from: 1, blocks: message, into: Place::Vector }];
+    Script::of_parts(vec![takes, vec![Step::Send { to: 0, blocks: message }]], Blocks::of([0, elements]))
 }
 
 /// Every rank applies the operation to so many elements of its own, and nobody sends anything.

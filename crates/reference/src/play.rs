@@ -23,6 +23,10 @@ pub trait Costs {
     fn message(&self, elements: u64) -> f64;
     /// The time of the operation on so many elements.
     fn operation(&self, elements: u64) -> f64;
+    /// So many nanoseconds. Where units of time are not seconds, no script may have any.
+    fn busy(&self, nanoseconds: u64) -> f64 {
+        nanoseconds as f64 * 1e-9
+    }
 }
 
 impl Costs for Machine {
@@ -97,6 +101,7 @@ pub fn play(script: &Script, costs: impl Costs, tell: &mut dyn FnMut(Happening))
                     actor.done += costs.operation(sizes.len(blocks));
                     tell(Happening::Reduced { rank, blocks });
                 }
+                Some(Step::Busy { nanoseconds }) => actor.done += costs.busy(nanoseconds),
                 Some(step) => (actor.send, actor.receive) = (step.sent(), step.received()),
                 None => break,
             }

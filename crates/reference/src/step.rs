@@ -43,6 +43,11 @@ pub enum Step {
         /// Where it goes.
         into: Place,
     },
+    /// Does something else for so long, and touches no message.
+    Busy {
+        /// How long, in nanoseconds.
+        nanoseconds: u64,
+    },
     /// Applies the operation to blocks of the scratch vector and those of the vector, and puts the result into the vector.
     Reduce {
         /// Which blocks.
@@ -54,6 +59,7 @@ impl Step {
     /// What is left of a step where nobody sends messages without elements: both sides know how many there are.
     pub(crate) fn without_nothing(self, sizes: &Blocks) -> Option<Self> {
         match self {
+            Self::Busy { .. } => Some(self),
             Self::Send { blocks, .. } | Self::Receive { blocks, .. } | Self::Reduce { blocks } => {
                 (!sizes.is_empty(blocks)).then_some(self)
             }
@@ -74,7 +80,7 @@ impl Step {
             Self::Exchange { to, send, from, receive, into } => {
                 Self::Exchange { to: name(to), send, from: name(from), receive, into }
             }
-            Self::Reduce { blocks } => Self::Reduce { blocks },
+            Self::Reduce { .. } | Self::Busy { .. } => self,
         }
     }
 
@@ -83,7 +89,7 @@ impl Step {
         match self {
             Self::Send { to, blocks } => Some((to, blocks)),
             Self::Exchange { to, send, .. } => Some((to, send)),
-            Self::Receive { .. } | Self::Reduce { .. } => None,
+            Self::Receive { .. } | Self::Reduce { .. } | Self::Busy { .. } => None,
         }
     }
 
@@ -92,7 +98,7 @@ impl Step {
         match self {
             Self::Receive { from, blocks, into } => Some((from, blocks, into)),
             Self::Exchange { from, receive, into, .. } => Some((from, receive, into)),
-            Self::Send { .. } | Self::Reduce { .. } => None,
+            Self::Send { .. } | Self::Reduce { .. } | Self::Busy { .. } => None,
         }
     }
 }

@@ -177,6 +177,12 @@ pub enum RunnerError {
         /// The slots of the simulation.
         slots: Ranks,
     },
+    /// Nothing is known of messages that a simulated machine would have to play.
+    #[error("the simulated machine cannot play this: {0}")]
+    Unplayable(String),
+    /// A model of a machine to be simulated cannot be read.
+    #[error("{0}")]
+    Model(String),
     /// There is nothing to communicate with.
     #[error("there is 1 slot, and a collective needs 2 ranks: pass --np 2 --oversubscribe to try it out")]
     OneSlot,

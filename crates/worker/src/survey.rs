@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use collrules_record::rival;
 use collrules_record::survey::Place;
-use collrules_record::units::Seconds;
+use collrules_record::units::{Bytes, Seconds};
 use collrules_record::{Component, Survey};
 use collrules_rules::{Collective, Version};
 use collrules_runner::wire::{Event, PROTOCOL};
@@ -38,6 +38,7 @@ pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
         not_switchable: not_switchable(tools),
         preset: preset(tools)?,
         components: components(tools)?,
+        eager: eager(tools),
         clock_step: clock_step(),
     };
     report(control, &Event::Survey(survey));
@@ -111,6 +112,15 @@ fn components(tools: &Tools) -> Result<BTreeMap<Component, i32>, ToolsError> {
         }
     }
     Ok(priorities)
+}
+
+/// The eager limits of what messages may go by; what cannot be read stays unknown, since nothing is measured by it.
+fn eager(tools: &Tools) -> BTreeMap<String, Bytes> {
+    let limit = |name: &str| {
+        let limit = tools.size(&format!("btl_{name}_eager_limit")).ok().flatten()?;
+        Some((name.to_owned(), Bytes(limit)))
+    };
+    ["tcp", "sm", "vader"].into_iter().filter_map(limit).collect()
 }
 
 /// The smallest difference between two readings of the clock that times the calls.

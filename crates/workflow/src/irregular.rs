@@ -5,13 +5,14 @@ use std::path::Path;
 use collrules_model::irregular::{distributions, stalls, steps};
 use collrules_record::CandidateName;
 use collrules_record::irregular::{FORMAT, Irregular};
-use collrules_record::mockup::Mockup;
-use collrules_record::options::{self, Irregularity, Mockups, Tuning};
+use collrules_record::mockup::{Mockup, Pattern};
+use collrules_record::options::{self, Irregularity, Mockups, Timing, Tuning};
 use collrules_record::rundir::{self, RunDir};
 use collrules_report::irregular as report;
 use collrules_rules::Collective;
 use collrules_runner::grid::known_release;
 
+use crate::TOOL;
 use crate::campaign::{Begin, measure};
 use crate::error::WorkflowError;
 use crate::session::Session;
@@ -43,7 +44,10 @@ pub fn measured(
     for (collective, names) in WAYS.iter().filter(|(collective, _)| options.collectives.contains(collective)) {
         tuning.grid.only.extend(names.iter().map(|name| (*collective, CandidateName::read(name))));
     }
-    let only = options.pieces.iter().map(|pieces| Mockup::Split { pieces: *pieces, barrier: true }).collect();
+    // What counts and displacements are for has no algorithms to choose from, and stands beside those that have.
+    let vectors = [Pattern::Gatherv, Pattern::Scatterv].map(Mockup::Pattern);
+    let split = options.pieces.iter().map(|pieces| Mockup::Split { pieces: *pieces, barrier: true });
+    let only = vectors.into_iter().chain(split).collect();
     let most = tuning.grid.max_memory;
     tuning.grid.mockups = Some(Box::new(Mockups {
         only,
@@ -53,7 +57,8 @@ pub fn measured(
         rules: None,
     }));
     let (budget, launches, seed) = (options.budget, options.launches, options.seed);
-    let tuning = Tuning { budget, launches, seed, timing: options.timing, system: options.system.clone(), ..tuning };
+    let timing = Timing { calls: Some(options.calls), ..options.timing };
+    let tuning = Tuning { budget, launches, seed, timing, system: options.system.clone(), ..tuning };
     let measured = measure(&Begin::New { tuning, out: out.to_owned() }, session)?;
     let run = measured.run().clone();
     // What was measured may be measured into again from here on.
@@ -70,7 +75,8 @@ pub fn of_run(path: &Path) -> Result<Irregular, WorkflowError> {
     if samples.is_empty() {
         return Err(WorkflowError::Input(format!("{}: there are no timings in it", path.display())));
     }
-    let points = distributions(&samples, LEVEL);
+    let cold = manifest.plan.schedule.warmup_rounds == 0;
+    let points = distributions(&samples, cold, LEVEL);
     Ok(Irregular {
         format: FORMAT,
         source: path.display().to_string(),
@@ -88,5 +94,9 @@ pub fn of_run(path: &Path) -> Result<Irregular, WorkflowError> {
 pub fn write(run: &RunDir, found: &Irregular) -> Result<(), WorkflowError> {
     run.write_json(rundir::IRREGULAR, found)?;
     run.write(rundir::IRREGULAR_TEXT, &report::markdown(found))?;
+    run.write(rundir::IRREGULAR_PAGE, &report::page(found, TOOL))?;
+    if let Some(header) = report::header(found) {
+        run.write(rundir::HMPI, &header)?;
+    }
     Ok(())
 }

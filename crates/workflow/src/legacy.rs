@@ -55,7 +55,13 @@ mod tests {
         let Jobs::Mpi(launching) = said.system.jobs else { panic!("nothing is simulated") };
         assert_eq!((launching.hang_timeout, said.system.oversubscribe), (Seconds(9.0), true));
         let simulated = tuning(&words("collrules measure --simulate=noise --simulated-slots 4")).expect("reads");
-        let expected = Simulated { scenario: Scenario::Noise, slots: Ranks(4), each: Ranks(1), release: Release::V5_0 };
+        let expected = Simulated {
+            scenario: Scenario::Noise,
+            slots: Ranks(4),
+            each: Ranks(1),
+            release: Release::V5_0,
+            model: None,
+        };
         assert_eq!(simulated.system.jobs, Jobs::Simulation(expected));
     }
 

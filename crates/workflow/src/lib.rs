@@ -42,6 +42,7 @@ mod layouts;
 mod legacy;
 pub mod merge;
 pub mod model;
+mod model_file;
 pub mod plan;
 pub mod profile;
 pub mod prove;

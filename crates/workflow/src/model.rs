@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use collrules_model::{Call, Limit, Origin, Probes, Terms, Timing, fit, known, predict, quality, table};
-use collrules_record::model::{FORMAT, Model};
+use collrules_model::{Call, Limit, Origin, Probes, Terms, Timing, algorithms, fit, known, predict, quality, table};
+use collrules_record::model::{Model, Where};
 use collrules_record::options::{self, Modelling, Tuning};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{CandidateName, Estimate};
@@ -16,6 +16,8 @@ use crate::TOOL;
 use crate::campaign::{Begin, measure};
 use crate::error::WorkflowError;
 use crate::session::Session;
+
+pub use crate::model_file::open;
 
 /// Algorithms that segment messages are measured with this segment as well.
 const SEGMENT: &str = "8192";
@@ -41,7 +43,7 @@ fn tuning(options: &Modelling, session: &Session<'_>) -> Result<Tuning, Workflow
     let foreign = options.collectives.iter().find(|wanted| known().all(|(collective, _)| collective != **wanted));
     if let Some(foreign) = foreign {
         return Err(WorkflowError::Usage(format!(
-            "the messages of {foreign} are not known here; --ops takes bcast, scatter and gather"
+            "the messages of {foreign} are not known here; --ops takes alltoall, bcast, gather and scatter"
         )));
     }
     let slots = session.start(&options.system)?.survey.slots();
@@ -52,7 +54,9 @@ fn tuning(options: &Modelling, session: &Session<'_>) -> Result<Tuning, Workflow
     tuning.grid.ranks = vec![options.ranks.unwrap_or(slots)].into();
     tuning.grid.sizes.clone_from(&options.sizes);
     tuning.grid.probes = Some(options.partners);
-    for (collective, name) in known().filter(|(collective, _)| options.collectives.contains(collective)) {
+    // With two ranks, two_proc is pairwise.
+    let named = known().filter(|(collective, name)| options.collectives.contains(collective) && *name != "two_proc");
+    for (collective, name) in named {
         tuning.grid.only.push((collective, CandidateName::read(name)));
         let segmented = registry::id_of(Release::V5_0, collective, name)
             .filter(|_| ["pipeline", "chain", "binary_tree"].contains(&name));
@@ -82,11 +86,14 @@ pub fn of_run(path: &Path, terms: Terms) -> Result<Model, WorkflowError> {
         library: Some(manifest.survey.library.clone()),
         release: Some(release),
     };
-    let model = fit(&probes, &Limit::known(), terms, origin).map_err(|unfit| {
+    let mut model = fit(&probes, &Limit::of(&manifest.survey.eager), terms, origin).map_err(|unfit| {
         WorkflowError::Input(format!("{}: {unfit}; `collrules model --out DIR` measures them", path.display()))
     })?;
-    let quality = quality(&model, release, &samples.samples(&file)?);
-    Ok(Model { quality, ..model })
+    let calls = samples.samples(&file)?;
+    let eager = model.eager.get(&Where::Between).copied();
+    (model.algorithms, model.concurrent) = algorithms(&probes, release, &calls, eager, terms.level, &mut model.unknown);
+    model.quality = quality(&model, release, &calls);
+    Ok(model)
 }
 
 /// Fits a table of probes.
@@ -102,12 +109,7 @@ pub fn of_table(
     let (probes, faults) = table::read(&text).map_err(|bad| unusable(&bad))?;
     faults.iter().for_each(|fault| session.say(&format!("left out of {shown}: {fault}")));
     let origin = Origin { source: shown.to_string(), simulated: false, library: None, release };
-    fit(&probes, &Limit::known(), terms, origin).map_err(|unfit| unusable(&unfit))
-}
-
-/// Reads a model: its file, or the directory that it is in.
-pub fn open(path: &Path) -> Result<Model, WorkflowError> {
-    Ok(rundir::read_json_file(&rundir::within(path, rundir::MODEL), FORMAT)?)
+    fit(&probes, &Limit::of(&BTreeMap::new()), terms, origin).map_err(|unfit| unusable(&unfit))
 }
 
 /// Writes a model, for people and programs.
@@ -138,7 +140,11 @@ pub struct Question {
 }
 
 /// What a model says of a call: the choice that it was taken for, the time, and whether that is corrected by measured calls.
-pub fn ask(model: &Model, question: &Question) -> Result<(Choice, Estimate, bool), WorkflowError> {
+pub fn ask(
+    model: &Model,
+    question: &Question,
+    session: &mut Session<'_>,
+) -> Result<(Choice, Estimate, bool), WorkflowError> {
     let release = question.release.or(model.release).unwrap_or(Release::V5_0);
     let collective = question.collective;
     let choice = match question.algorithm.parse::<Choice>() {
@@ -158,6 +164,15 @@ pub fn ask(model: &Model, question: &Question) -> Result<(Choice, Estimate, bool
         }
     };
     let call = Call { collective, choice, ranks: question.ranks, bytes: question.bytes };
-    let (said, corrected) = predict(model, release, call).map_err(|unsaid| WorkflowError::Usage(unsaid.to_string()))?;
-    Ok((choice, said, corrected))
+    let (time, corrected) = predict(model, release, call).map_err(|unsaid| WorkflowError::Usage(unsaid.to_string()))?;
+    if let Some(measured) = model.release.filter(|measured| *measured != release) {
+        session.say(&format!(
+            "the model was measured under Open MPI {measured}: what a message takes may be otherwise under {release}"
+        ));
+    }
+    let largest = model.ways.iter().flat_map(|way| way.regimes.iter().map(|regime| regime.to)).max();
+    if let Some(largest) = largest.filter(|largest| !corrected && question.bytes > largest.0) {
+        session.say(&format!("no message longer than {largest} was timed, and longer ones may take another line"));
+    }
+    Ok((choice, time, corrected))
 }

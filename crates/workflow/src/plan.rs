@@ -154,11 +154,15 @@ fn halves(tuning: &Tuning) -> f64 {
 
 /// The usual schedule with this way of timing.
 pub(crate) fn timed(timing: &Timing) -> Schedule {
-    Schedule {
+    let usual = Schedule {
         sync: timing.sync,
         clock_bound: timing.clock_bound,
         separate_clocks: timing.separate_clocks,
         ..Schedule::default()
+    };
+    match timing.calls {
+        None => usual,
+        Some(calls) => Schedule { warmup_rounds: 0, min_rounds: calls, max_rounds: calls, ..usual },
     }
 }
 

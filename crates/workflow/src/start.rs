@@ -18,6 +18,8 @@ use collrules_runner::mpi::{Launcher, MpiBackend, Wishes};
 use collrules_runner::simulate::Simulation;
 use collrules_runner::{Backend, RunnerError};
 
+use crate::model_file;
+
 /// How long nodes get before a job is started once more.
 const SETTLE: Duration = Duration::from_secs(5);
 
@@ -52,12 +54,18 @@ pub fn start(system: &System, stop: &Arc<AtomicBool>) -> Result<Started, RunnerE
             Ok(Started { backend: Box::new(backend), survey, release, pins, startup, allocation, remarks })
         }
         Jobs::Simulation(simulated) => {
-            let mut simulation = Simulation::new(simulated.scenario, simulated.release, simulated.slots.0)
-                .on_nodes(simulated.each.0, system.layout);
+            let simulation = match &simulated.model {
+                None => Simulation::new(simulated.scenario, simulated.release, simulated.slots.0),
+                Some(path) => {
+                    let model = model_file::open(path).map_err(|cause| RunnerError::Model(cause.to_string()))?;
+                    Simulation::played(simulated.scenario, simulated.release, model)?
+                }
+            };
+            let mut simulation = simulation.on_nodes(simulated.each.0, system.layout);
             Ok(Started {
                 survey: simulation.survey()?,
+                release: simulation.release(),
                 backend: Box::new(simulation),
-                release: simulated.release,
                 pins: Pins::new(),
                 startup: Seconds(0.0),
                 allocation: None,

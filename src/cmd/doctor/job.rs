@@ -156,6 +156,7 @@ mod tests {
             preset: BTreeMap::new(),
             components: BTreeMap::new(),
             not_switchable: Default::default(),
+            eager: BTreeMap::new(),
             clock_step: Seconds(1e-9),
         }
     }

@@ -73,6 +73,10 @@ pub const GUIDELINES_TABLE: &str = "guidelines.csv";
 pub const IRREGULAR: &str = "irregular.json";
 /// The same as text.
 pub const IRREGULAR_TEXT: &str = "irregular.md";
+/// The same as a page.
+pub const IRREGULAR_PAGE: &str = "irregular.html";
+/// Gathers and scatters in pieces for programs in C, with the sizes that were found.
+pub const HMPI: &str = "hmpi.h";
 /// The communication model.
 pub const MODEL: &str = "model.json";
 /// The same as text.

@@ -39,6 +39,7 @@ fn manifest() -> Manifest {
             preset: BTreeMap::new(),
             components: BTreeMap::new(),
             places: Vec::new(),
+            eager: BTreeMap::new(),
             clock_step: Seconds(1e-9),
         },
         plan: Plan {

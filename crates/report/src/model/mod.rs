@@ -21,7 +21,13 @@ use crate::words::wrapped;
 /// The model for a terminal of so many columns.
 pub fn text(model: &Model, width: usize) -> String {
     let mut lines = Vec::new();
-    let said = [sentences::slow(model), sentences::quality(model), sentences::lines(model), model.unknown.clone()];
+    let said = [
+        sentences::slow(model),
+        sentences::quality(model),
+        sentences::lines(model),
+        sentences::algorithms(model),
+        model.unknown.clone(),
+    ];
     for sentence in said.iter().flatten() {
         lines.extend(wrapped(width, sentence, "", "  "));
     }
@@ -36,7 +42,7 @@ pub fn markdown(model: &Model) -> String {
             text += &format!("{}\n\n", plain::markdown(&paragraph.join(" ")));
         }
     }
-    text += &plain::bullets(sentences::lines(model));
+    text += &plain::bullets(sentences::lines(model).into_iter().chain(sentences::algorithms(model)));
     if !model.unknown.is_empty() {
         text += &format!("\n## What the probes cannot tell\n\n{}", plain::bullets(&model.unknown));
     }

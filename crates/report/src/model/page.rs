@@ -30,7 +30,7 @@ pub fn page(model: &Model, tool: &str) -> String {
         origin: sentences::origin(model),
         slow: model.names_slow(),
         answer,
-        lines: sentences::lines(model),
+        lines: [sentences::lines(model), sentences::algorithms(model)].concat(),
         unknown: model.unknown.clone(),
         map: map(model),
         levels: levels(),

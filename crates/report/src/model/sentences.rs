@@ -1,7 +1,7 @@
 //! What a model comes to, in sentences.
 
 use collrules_record::Estimate;
-use collrules_record::model::{Model, Where};
+use collrules_record::model::{Concurrent, Model, Way, Where};
 use collrules_record::units::Seconds;
 use collrules_rules::words::{counted, listed};
 
@@ -124,6 +124,17 @@ pub(super) fn lines(model: &Model) -> Vec<String> {
                 regime.residual * 100.0
             ));
         }
+        if let Some(limit) = model.eager.get(&way.place).filter(|_| is_unseen(way)) {
+            let whose =
+                if model.eager_reported { "the eager limit that Open MPI reports" } else { "the default eager limit" };
+            let beyond = way.regimes.iter().any(|regime| regime.to > *limit);
+            said.push(match beyond {
+                true => format!("{place}, no change is seen at {limit}, {whose}."),
+                false => format!(
+                    "{place}, no message beyond {limit} was timed, {whose}: what longer ones take is not known."
+                ),
+            });
+        }
         if let Some(found) = &way.loggp {
             let parts: Vec<String> = [
                 ("L", found.latency.map(time)),
@@ -143,13 +154,35 @@ pub(super) fn lines(model: &Model) -> Vec<String> {
     said
 }
 
+/// Whether no line of them begins at a limit.
+fn is_unseen(way: &Way) -> bool {
+    !way.regimes.is_empty() && way.regimes.iter().all(|regime| regime.begins_at.is_none())
+}
+
+/// What each algorithm says of its messages.
+pub(super) fn algorithms(model: &Model) -> Vec<String> {
+    let Some(Concurrent { collective, name, ranks, bytes, share }) = &model.concurrent else { return Vec::new() };
+    let least = 1.0 / f64::from(ranks.0.max(2) - 1);
+    vec![format!(
+        "Messages of {bytes} to {} ranks at once take {} of what they would take one after the other ({collective} by {name}); \
+         it would be 1 if they shared one link, and {least:.2} if they shared none.",
+        ranks.0.saturating_sub(1),
+        of(*share)
+    )]
+}
+
+/// A share with its interval.
+fn of(share: Estimate) -> String {
+    format!("{:.2}{}", share.point, ends(share, |value| format!("{value:.2}")))
+}
+
 /// A time with its interval.
 pub(super) fn time(estimate: Estimate) -> String {
     Seconds(estimate.point).to_string() + &ends(estimate, |value| Seconds(value).to_string())
 }
 
 /// The same for a byte: nanoseconds, with as many digits as they need.
-fn per_byte(estimate: Estimate) -> String {
+pub(super) fn per_byte(estimate: Estimate) -> String {
     let say = |value: f64| format!("{:.3}", value * 1e9);
     format!("{}ns{}", say(estimate.point), ends(estimate, say))
 }

@@ -1,9 +1,10 @@
 //! A model as rows.
 
-use collrules_record::model::{Model, Predicted};
-use collrules_record::units::Seconds;
+use collrules_record::model::{Algorithm, Model, Predicted};
+use collrules_record::units::{Bytes, Seconds};
+use collrules_rules::Choice;
 
-use super::sentences::{rate, time};
+use super::sentences::{per_byte, rate, time};
 use crate::plain;
 use crate::words::percent;
 
@@ -16,7 +17,7 @@ pub(super) struct Table {
 
 /// All tables of a model.
 pub(super) fn all(model: &Model) -> Vec<Table> {
-    let tables = [nodes(model), pairs(model), gaps(model), quality(model)];
+    let tables = [nodes(model), pairs(model), gaps(model), algorithms(model), quality(model)];
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
@@ -63,6 +64,32 @@ fn gaps(model: &Model) -> Table {
         way.gaps.iter().map(move |(bytes, gap)| vec![way.place.to_string(), bytes.to_string(), time(*gap)])
     });
     Table { title: "PLogP's g", heads: vec!["where", "size", "g"], rows: rows.collect() }
+}
+
+fn algorithms(model: &Model) -> Table {
+    let row = |found: &Algorithm| {
+        vec![
+            found.collective.to_string(),
+            described(&found.name, found.choice),
+            found.ranks.to_string(),
+            format!("{} to {}", found.from, found.to),
+            found.alpha.map_or("-".to_owned(), time),
+            found.beta.map_or("-".to_owned(), per_byte),
+            format!("{:.0} %", found.residual * 100.0),
+        ]
+    };
+    Table {
+        title: "Alpha and beta of each algorithm",
+        heads: vec!["collective", "algorithm", "ranks", "sizes", "alpha", "beta, for a byte", "off by at most"],
+        rows: model.algorithms.iter().map(row).collect(),
+    }
+}
+
+/// The name of an algorithm with its parameters.
+fn described(name: &str, choice: Choice) -> String {
+    let segment = if choice.segsize > 0 { format!(" in segments of {}", Bytes(choice.segsize)) } else { String::new() };
+    let fanout = if choice.faninout > 0 { format!(" with fan-out {}", choice.faninout) } else { String::new() };
+    format!("{} {name}{fanout}{segment}", choice.algorithm)
 }
 
 fn quality(model: &Model) -> Table {

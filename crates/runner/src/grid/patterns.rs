@@ -55,7 +55,13 @@ impl Planner<'_> {
 /// What the vectors of a rank take.
 fn memory(pattern: Pattern) -> Bytes {
     Bytes(match pattern.shape {
-        Shape::PingPong | Shape::ReduceLocal | Shape::Ping | Shape::OneToTwo | Shape::Train => 2 * pattern.bytes.0,
+        Shape::PingPong
+        | Shape::ReduceLocal
+        | Shape::Ping
+        | Shape::OneToTwo
+        | Shape::Train
+        | Shape::BusyTrain
+        | Shape::LateReceive => 2 * pattern.bytes.0,
         Shape::Rotation => pattern.bytes.0.saturating_mul(pattern.ranks.0.into()),
     })
 }

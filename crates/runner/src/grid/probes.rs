@@ -1,4 +1,4 @@
-//! The probes of a communication model: round trips of pairs, messages to two, trains.
+//! The probes of a communication model: round trips of pairs, messages to two, trains, and messages of busy ranks.
 
 use collrules_record::pattern::Shape;
 use collrules_record::plan::PatternPlan;
@@ -7,6 +7,9 @@ use collrules_record::{Cast, Pattern};
 
 /// The size from which messages to two are: below the eager limit of btl/tcp, and long enough to see what a byte takes.
 const LONG: Bytes = Bytes(32 << 10);
+
+/// How many pairs are timed while a rank is busy.
+const BUSY: usize = 4;
 
 /// With how many pairs of partners a rank sends to two.
 const TRIPLETS: u32 = 6;
@@ -42,6 +45,10 @@ pub(super) fn plans(ranks: u32, sizes: &[Bytes], memory: Bytes, partners: u32) -
             add(Shape::Ping, 2, bytes, &few);
         }
         add(Shape::Train, 2, bytes, &few);
+    }
+    // Each takes milliseconds, which a few pairs are enough for.
+    for shape in [Shape::BusyTrain, Shape::LateReceive] {
+        add(shape, 2, Bytes(0), &few[..few.len().min(BUSY)]);
     }
     plans
 }

@@ -190,7 +190,9 @@ impl History {
     }
 
     fn effort(&self, cell: Cell, settings: &Schedule) -> Effort {
-        let Some(history) = self.cells.get(&cell) else { return Effort::Normal };
+        // Where every cell gets as many rounds, nothing is decided early.
+        let fixed = settings.min_rounds >= settings.max_rounds;
+        let Some(history) = self.cells.get(&cell).filter(|_| !fixed) else { return Effort::Normal };
         let spare = self.spread.map_or(ONE_LAUNCH_MARGIN.ln(), |spread| {
             DECISIVE_DEVIATIONS * spread / f64::from(self.launches.max(1)).sqrt()
         });

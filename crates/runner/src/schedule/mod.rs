@@ -244,7 +244,7 @@ impl Scheduler {
         let affordable = (share / state.round_cost.max(1e-9)).min(f64::from(u32::MAX)) as u32;
         let left = settings.max_rounds.saturating_sub(state.rounds);
         let rounds = affordable.min(settings.rounds_per_visit).min(left).max(1);
-        let warmup = if state.visits > 0 { 1 } else { settings.warmup_rounds };
+        let warmup = if state.visits > 0 { settings.warmup_rounds.min(1) } else { settings.warmup_rounds };
         Visit {
             cell,
             visit: state.visits,

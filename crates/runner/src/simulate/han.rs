@@ -47,6 +47,11 @@ impl Hosts {
         Self { names, layout: Layout::default(), serves: several && release >= Release::V5_0 }
     }
 
+    /// Hosts with these names, slot by slot, where HAN is not there.
+    pub(super) fn of(names: Vec<String>) -> Self {
+        Self { names, layout: Layout::default(), serves: false }
+    }
+
     /// The host of each slot.
     pub(super) fn names(&self) -> &[String] {
         &self.names

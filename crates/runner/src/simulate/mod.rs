@@ -7,6 +7,7 @@ mod deployed;
 mod formulas;
 mod han;
 mod model;
+mod played;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -28,6 +29,7 @@ use self::deployed::DeployedLaunch;
 pub(crate) use self::formulas::{BYTE_TIME, LATENCY};
 use self::han::{Hosts, Settings};
 use self::model::{Model, normal};
+use self::played::Modelled;
 use crate::backend::Backend;
 use crate::engine::{self, Executor, Opened};
 use crate::error::RunnerError;
@@ -60,7 +62,50 @@ impl Simulation {
         self
     }
 
+    /// A cluster on which calls are played message by message: the machine of this model.
+    pub fn played(
+        scenario: Scenario,
+        release: Release,
+        model: collrules_record::model::Model,
+    ) -> Result<Self, RunnerError> {
+        if !matches!(scenario, Scenario::Stale | Scenario::Slowed | Scenario::Deceptive) {
+            let why = "its builtin is that of --simulate=stale; slowed and deceptive can be played on it as well";
+            return Err(RunnerError::Unplayable(why.to_owned()));
+        }
+        let release = model.release.unwrap_or(release);
+        let machine = Modelled::new(model, release)?;
+        let hosts = Hosts::of(machine.hosts());
+        Ok(Self { model: Model::new(scenario, hosts).on(machine), release, pins: BTreeMap::new() })
+    }
+
+    /// Its release.
+    pub fn release(&self) -> Release {
+        self.release
+    }
+
+    /// Whether all that a launch asks for can be played.
+    fn check(&self, plan: &LaunchPlan) -> Result<(), RunnerError> {
+        let Some(machine) = &self.model.machine else { return Ok(()) };
+        for planned in &plan.cells {
+            for candidate in planned.candidates.iter().copied() {
+                let Candidate::Mockup(mockup) = candidate else {
+                    machine.seconds(planned.cell, candidate)?;
+                    continue;
+                };
+                // Calls among parts of a communicator are other ranks' than the first ones.
+                if mockup.needs_nodes() || !self.model.seconds(planned.cell, candidate).is_finite() {
+                    return Err(RunnerError::Unplayable(format!(
+                        "{candidate} makes calls whose messages are not known"
+                    )));
+                }
+            }
+        }
+        let casts = plan.patterns.iter().flat_map(|planned| planned.casts.iter().map(|cast| (planned.pattern, cast)));
+        casts.into_iter().try_for_each(|(pattern, cast)| machine.pattern_seconds(pattern, cast).map(|_| ()))
+    }
+
     fn executor<'a>(&'a self, plan: &'a LaunchPlan) -> Result<Computed<'a>, RunnerError> {
+        self.check(plan)?;
         let launch = match &plan.kind {
             LaunchKind::Deployed { settings, in_force, .. } => {
                 let none = BTreeMap::new();
@@ -118,6 +163,7 @@ impl Backend for Simulation {
             preset: BTreeMap::new(),
             components: self.model.hosts.components(),
             places: Vec::new(),
+            eager: BTreeMap::new(),
             clock_step: Seconds(1e-9),
         })
     }
@@ -222,9 +268,16 @@ impl Computed<'_> {
     fn computed_seconds(&self, subject: usize) -> Vec<f64> {
         let Some(planned) = self.plan.cells.get(subject) else {
             let PatternPlan { pattern, casts } = self.plan.pattern(subject);
-            return vec![self.model.pattern_seconds(*pattern); casts.len()];
+            return casts.iter().map(|cast| self.model.pattern_seconds(*pattern, cast)).collect();
         };
         planned.candidates.iter().map(|candidate| self.seconds(planned.cell, *candidate)).collect()
+    }
+
+    /// What the machine's model plants into a call.
+    fn planted(&self, subject: usize, candidate: usize, rng: &mut ChaCha8Rng) -> f64 {
+        let planned = self.plan.cells.get(subject);
+        let call = planned.and_then(|planned| Some((planned.cell, *planned.candidates.get(candidate)?)));
+        self.model.machine.as_ref().zip(call).map_or(0.0, |(machine, (cell, it))| machine.planted(cell, it, rng))
     }
 
     /// The time of a candidate's calls without what changes from call to call.
@@ -273,9 +326,10 @@ impl Executor for Computed<'_> {
             let common = Model::COMMON_NOISE * normal(&mut rng);
             let timings: Vec<RankTimes> = seconds
                 .iter()
-                .map(|seconds| {
+                .zip(&visit.candidates)
+                .map(|(seconds, place)| {
                     let noise = common + Model::OWN_NOISE * normal(&mut rng);
-                    let slowest = seconds * noise.exp();
+                    let slowest = seconds * noise.exp() + self.planted(visit.cell, *place, &mut rng);
                     [slowest, 0.9 * slowest, 0.95 * slowest]
                 })
                 .collect();

@@ -4,7 +4,7 @@ use collrules_guidelines::{Seat, program};
 use collrules_record::cell::type_size;
 use collrules_record::mockup::{Mockup, Pattern};
 use collrules_record::options::Scenario;
-use collrules_record::{Candidate, Cell, Even, Pattern as TimedPattern};
+use collrules_record::{Candidate, Cast, Cell, Even, Pattern as TimedPattern};
 use collrules_reference::{Machine, Reference, play};
 use collrules_rules::{Choice, Collective};
 use rand::RngExt;
@@ -15,6 +15,7 @@ use super::formulas::{
     BYTE_TIME, LATENCY, REDUCTION_TIME, algorithm_seconds, copy_seconds, message_seconds, reduction_seconds,
 };
 use super::han::Hosts;
+use super::played::Modelled;
 
 /// A cost model.
 #[derive(Clone, Debug)]
@@ -24,6 +25,16 @@ pub(crate) struct Model {
     slower: f64,
     /// Where ranks are.
     pub(super) hosts: Hosts,
+    /// What calls are played on instead of going by formulas.
+    pub(super) machine: Option<Modelled>,
+}
+
+/// What the builtin of a stale cluster does.
+pub(super) fn stale(collective: Collective) -> Choice {
+    match collective {
+        Collective::Bcast => Choice::plain(6),
+        _ => Choice::plain(1),
+    }
 }
 
 impl Model {
@@ -44,9 +55,14 @@ impl Model {
     /// The model of a scenario.
     pub(super) fn new(scenario: Scenario, hosts: Hosts) -> Self {
         match scenario {
-            Scenario::Slowed => Self { scenario: Scenario::Stale, slower: 1.25, hosts },
-            scenario => Self { scenario, slower: 1.0, hosts },
+            Scenario::Slowed => Self { scenario: Scenario::Stale, slower: 1.25, hosts, machine: None },
+            scenario => Self { scenario, slower: 1.0, hosts, machine: None },
         }
+    }
+
+    /// The same on a machine that plays what it can.
+    pub(super) fn on(self, machine: Modelled) -> Self {
+        Self { machine: Some(machine), ..self }
     }
 
     /// The time without noise, in seconds.
@@ -55,10 +71,11 @@ impl Model {
     }
 
     fn seconds_of(&self, cell: Cell, candidate: Candidate) -> f64 {
-        let stale = match cell.collective {
-            Collective::Bcast => Choice::plain(6),
-            _ => Choice::plain(1),
-        };
+        let stale = stale(cell.collective);
+        if let Some(machine) = self.machine.as_ref().filter(|_| !matches!(candidate, Candidate::Mockup(_))) {
+            // What cannot be played was refused before the launch began.
+            return machine.seconds(cell, candidate).unwrap_or(f64::INFINITY);
+        }
         match (self.scenario, candidate) {
             (Scenario::Noise, _) => algorithm_seconds(cell, stale),
             (Scenario::Planted, _) => planted(cell, candidate) * algorithm_seconds(cell, stale),
@@ -96,8 +113,11 @@ impl Model {
         }
     }
 
-    /// The time of a pattern without noise, in seconds: every simulated rank is a host of its own, and all are alike.
-    pub(crate) fn pattern_seconds(&self, pattern: TimedPattern) -> f64 {
+    /// The time of a pattern without noise, in seconds. By formulas every rank is a host of its own, and all are alike.
+    pub(crate) fn pattern_seconds(&self, pattern: TimedPattern, cast: &Cast) -> f64 {
+        if let Some(machine) = &self.machine {
+            return machine.pattern_seconds(pattern, cast).unwrap_or(f64::INFINITY);
+        }
         let times = pattern.script().and_then(|script| play(&script, machine(pattern.type_size()), &mut |_| ()).ok());
         times.map_or(f64::INFINITY, |times| match pattern.timed_part() {
             Some(part) => times[part as usize],

@@ -1,6 +1,6 @@
 //! `MPI_T`: reading and setting control variables.
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int, c_ulong};
 use std::ptr;
 
 use mpi::ffi;
@@ -69,6 +69,18 @@ impl Tools {
         variable.expect("MPI_INT", name)?;
         let mut value: c_int = 0;
         // SAFETY: the variable is of type MPI_INT, and Open MPI has no variables of several numbers; the handle is live.
+        self.with_handle(name, &variable, |handle, _| unsafe {
+            ffi::MPI_T_cvar_read(handle, (&raw mut value).cast())
+        })?;
+        Ok(Some(value))
+    }
+
+    /// The value of a variable that holds a size; none if there is no such variable.
+    pub(crate) fn size(&self, name: &str) -> Result<Option<u64>, ToolsError> {
+        let Some(variable) = self.find(name) else { return Ok(None) };
+        variable.expect("MPI_UNSIGNED_LONG", name)?;
+        let mut value: c_ulong = 0;
+        // SAFETY: the variable is of type MPI_UNSIGNED_LONG, and Open MPI has no variables of several numbers; the handle is live.
         self.with_handle(name, &variable, |handle, _| unsafe {
             ffi::MPI_T_cvar_read(handle, (&raw mut value).cast())
         })?;

@@ -4,6 +4,7 @@
 //! from its send buffer; other ranks get a vector of their own. So nothing is copied that a program would not copy.
 
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use collrules_record::Cell;
 use collrules_reference::{Blocks, Place, Reference, Step};
@@ -123,10 +124,19 @@ pub(super) fn perform<T: Element>(
             Step::Exchange { to, send, from, receive, into: Place::Scratch } => {
                 messages.exchange(&vector[place(send)], to, &mut scratch[place(receive)], from)?;
             }
+            Step::Busy { nanoseconds } => busy(Duration::from_nanos(nanoseconds)),
             Step::Reduce { blocks } => messages.add(&scratch[place(blocks)], &mut vector[place(blocks)])?,
         }
     }
     Ok(())
+}
+
+/// Lets time pass without giving the processor away, as computing would.
+fn busy(long: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < long {
+        std::hint::spin_loop();
+    }
 }
 
 fn span(blocks: &Blocks, range: collrules_reference::Range) -> Range<usize> {

@@ -1,12 +1,24 @@
 //! Calls that now and then take many times as long, for people.
+//!
+//! | module | job |
+//! |---|---|
+//! | `page` | the page, with curves of medians, means and 99th percentiles |
+//! | `header` | gathers and scatters in pieces, for programs in C |
 
+mod header;
+mod page;
+
+use collrules_record::estimate::median;
 use collrules_record::irregular::{Calls, Cure, Irregular, Level, Stalls, Step};
-use collrules_record::{Bytes, Candidate, Estimate};
+use collrules_record::{Bytes, Candidate, Estimate, Mockup};
 use collrules_rules::words::{counted, listed};
 use collrules_rules::{Collective, registry};
 
+pub use header::header;
+pub use page::page;
+
 use crate::plain;
-use crate::words::wrapped;
+use crate::words::{times, wrapped};
 
 /// For a terminal of so many columns.
 pub fn text(found: &Irregular, width: usize) -> String {
@@ -16,21 +28,45 @@ pub fn text(found: &Irregular, width: usize) -> String {
 
 /// As Markdown, with every distribution.
 pub fn markdown(found: &Irregular) -> String {
-    let simulated =
-        if found.simulated { " A cost model gave these times: they say nothing about any machine." } else { "" };
-    let origin = format!("Measured: {} ({}).{simulated}", found.source, found.library);
-    let mut text = format!("# Irregular calls\n\n{}\n\n", plain::markdown(&origin));
+    let mut text = format!("# Irregular calls\n\n{}\n\n", plain::markdown(&origin(found)));
     text += &plain::bullets(sentences(found));
-    let rows = found.points.iter().map(|calls| {
-        let levels: Vec<String> = calls.levels.iter().map(level).collect();
-        let by = named(found, calls.cell.collective, calls.candidate);
-        let times = [calls.usual, calls.median, calls.mean, calls.p99, calls.longest].map(|time| time.to_string());
-        let stalls = if levels.is_empty() { "none".to_owned() } else { listed(&levels) };
-        [calls.cell.to_string(), by, calls.calls.to_string()].into_iter().chain(times).chain([stalls])
-    });
-    let heads = ["cell", "by", "calls", "usual", "median", "mean", "99 %", "longest", "stalls"];
-    text + &format!("\n## All calls\n\n{}", plain::table(&heads, &[2, 3, 4, 5, 6, 7], rows))
+    let rows = found.points.iter().map(|calls| row(found, calls));
+    text + &format!("\n## All calls\n\n{}", plain::table(&HEADS, &[2, 3, 4, 5, 6, 7], rows))
 }
+
+fn origin(found: &Irregular) -> String {
+    let simulated =
+        if found.simulated { " A simulation gave these times: they say nothing about any machine." } else { "" };
+    format!("Measured: {} ({}).{simulated}", found.source, found.library)
+}
+
+/// What the columns of [`row`] are.
+const HEADS: [&str; 10] =
+    ["cell", "by", "calls", "usual", "median", "mean", "99 %", "longest", "first calls", "stalls"];
+
+/// The distribution of a point.
+fn row(found: &Irregular, calls: &Calls) -> Vec<String> {
+    let levels: Vec<String> = calls.levels.iter().map(level).collect();
+    let first = calls.first.map_or("-".to_owned(), |first| match first.calls {
+        1 => first.median.to_string(),
+        count => format!("{} to {} ({count})", first.median, first.longest),
+    });
+    vec![
+        calls.cell.to_string(),
+        named(found, calls.cell.collective, calls.candidate),
+        calls.calls.to_string(),
+        calls.usual.to_string(),
+        calls.median.to_string(),
+        calls.mean.to_string(),
+        calls.p99.to_string(),
+        calls.longest.to_string(),
+        first,
+        if levels.is_empty() { "none".to_owned() } else { listed(&levels) },
+    ]
+}
+
+/// How much less is worth a word.
+const WORTH: f64 = 1.03;
 
 fn sentences(found: &Irregular) -> Vec<String> {
     let mut said = Vec::new();
@@ -47,7 +83,30 @@ fn sentences(found: &Irregular) -> Vec<String> {
         ));
     }
     said.extend(found.steps.iter().map(|step| leap(found, *step)));
+    said.extend(firsts(found));
     said
+}
+
+/// What the first call of a launch takes, which is not among the others.
+fn firsts(found: &Irregular) -> Option<String> {
+    let over = |calls: &Calls| Some((calls.first?, calls.first?.median.0 / calls.usual.0));
+    let mut ratios: Vec<f64> = found.points.iter().filter_map(|calls| Some(over(calls)?.1)).collect();
+    let middle = median(&mut ratios)?;
+    let worst = found.points.iter().max_by(|a, b| {
+        let ratio = |calls: &Calls| over(calls).map_or(0.0, |(_, ratio)| ratio);
+        ratio(a).total_cmp(&ratio(b))
+    })?;
+    let (first, ratio) = over(worst)?;
+    Some(format!(
+        "The first timed call of a launch, which is not among the others, takes {} as long as usual in the median, and {} for {} by \
+         {} ({} instead of {}).",
+        times(middle),
+        times(ratio),
+        worst.cell,
+        named(found, worst.cell.collective, worst.candidate),
+        first.median,
+        worst.usual
+    ))
 }
 
 fn stall(found: &Irregular, stalls: &Stalls) -> String {
@@ -88,6 +147,14 @@ fn cured(found: &Irregular, stalls: &Stalls) -> String {
     let Some(best) = stalls.cures.first() else {
         return "Nothing that was timed helps.".to_owned();
     };
+    let instead = match stalls.candidate {
+        Candidate::Mockup(Mockup::Pattern(pattern)) => format!(
+            " No rule can be made for {}; programs whose counts are equal may call {} instead.",
+            pattern.name(),
+            stalls.collective
+        ),
+        _ => String::new(),
+    };
     let Cure { candidate, mean, p99 } = best;
     let gathers = stalls.collective == Collective::Gather;
     let how = match candidate {
@@ -112,14 +179,33 @@ fn cured(found: &Irregular, stalls: &Stalls) -> String {
         other => named(found, stalls.collective, *other),
     };
     format!(
-        "What helps best is {how}. Means go from {} to {}, the 99th percentile from {} to {}.",
+        "What helps best is {how}. Means go from {} to {}, the 99th percentile from {} to {}.{instead}",
         mean.0, mean.1, p99.0, p99.1
     )
 }
 
 fn leap(found: &Irregular, step: Step) -> String {
+    let at_leap: Vec<&Calls> = found
+        .points
+        .iter()
+        .filter(|calls| {
+            let cell = calls.cell;
+            (cell.collective, cell.ranks, cell.bytes) == (step.collective, step.ranks, step.above)
+        })
+        .collect();
+    let own = at_leap.iter().find(|calls| calls.candidate == step.candidate);
+    let best = at_leap.iter().min_by(|a, b| a.mean.0.total_cmp(&b.mean.0));
+    let instead = match own.zip(best) {
+        Some((own, best)) if best.mean.0 * WORTH < own.mean.0 => format!(
+            " On average {} takes least there: {} instead of {}.",
+            named(found, step.collective, best.candidate),
+            best.mean,
+            own.mean
+        ),
+        _ => " Nothing that was timed takes less there.".to_owned(),
+    };
     format!(
-        "{} by {} on {} ranks leaps above {}: with {} it takes {} ({:.0} %) more than smaller sizes let expect.",
+        "{} by {} on {} ranks leaps above {}: with {} it takes {} ({:.0} %) more than smaller sizes let expect.{instead}",
         step.collective,
         named(found, step.collective, step.candidate),
         step.ranks,
@@ -139,6 +225,7 @@ fn named(found: &Irregular, collective: Collective, candidate: Candidate) -> Str
     match candidate {
         Candidate::Builtin => "the builtin".to_owned(),
         Candidate::Tuned(choice) => registry::describe(found.release, collective, choice),
+        Candidate::Mockup(Mockup::Pattern(pattern)) => pattern.name().to_owned(),
         other => other.to_string(),
     }
 }

@@ -1,0 +1,253 @@
+//! Alpha and beta of each algorithm by itself, after Nuriyev and Lastovetsky (2020 to 2022): from calls of that algorithm, so that
+//! what a message takes is what it takes in that algorithm.
+//!
+//! How many latencies and how many bytes follow one another in a call comes from playing its messages once where only latencies
+//! take time, and once where only bytes do. Divided by the first, the time of a call is a line over the second.
+
+use std::collections::BTreeMap;
+
+use collrules_record::estimate::median;
+use collrules_record::line::{Errors, LEAST, Line, Point};
+use collrules_record::model::{Algorithm, Concurrent};
+use collrules_record::sample::Sample;
+use collrules_record::{Bytes, Candidate, Estimate, Ranks};
+use collrules_rules::{Choice, Collective, Release, registry};
+
+use crate::platform::Platform;
+use crate::play::play;
+use crate::probe::Probes;
+use crate::schedule::programs;
+
+/// An algorithm with its parameters on a communicator.
+type Series = (Collective, Choice, Ranks);
+
+/// Medians by size in each launch.
+type Launches = BTreeMap<u32, BTreeMap<u64, f64>>;
+
+/// What calls of each algorithm say of its messages, and what sending at once costs. `eager` is the size beyond which messages
+/// wait for their receiver.
+pub fn algorithms(
+    probes: &Probes,
+    release: Release,
+    samples: &[Sample],
+    eager: Option<Bytes>,
+    level: f64,
+    unknown: &mut Vec<String>,
+) -> (Vec<Algorithm>, Option<Concurrent>) {
+    let all = medians(samples);
+    let concurrent = concurrent(probes, release, &all, level);
+    if all.is_empty() {
+        return (Vec::new(), None);
+    }
+    if concurrent.is_none() {
+        unknown.push(
+            "What sending to several at once costs: it takes scatter or bcast by their linear algorithms, on three ranks or more."
+                .to_owned(),
+        );
+    }
+    let share = concurrent.as_ref().map_or(1.0, |found| found.share.point);
+    let fit = |(series, launches): (&Series, &Launches)| fitted(release, *series, launches, share, eager, level);
+    (all.iter().flat_map(fit).collect(), concurrent)
+}
+
+fn medians(samples: &[Sample]) -> BTreeMap<Series, Launches> {
+    let mut times: BTreeMap<(Series, u32, u64), Vec<f64>> = BTreeMap::new();
+    for sample in samples {
+        if let Candidate::Tuned(choice) = sample.candidate {
+            let series = (sample.cell.collective, choice, sample.cell.ranks);
+            times.entry((series, sample.launch, sample.cell.bytes.0)).or_default().push(sample.max.0);
+        }
+    }
+    let mut all: BTreeMap<Series, Launches> = BTreeMap::new();
+    for ((series, launch, size), mut times) in times {
+        let launches = all.entry(series).or_default();
+        launches.entry(launch).or_default().extend(median(&mut times).map(|middle| (size, middle)));
+    }
+    all
+}
+
+/// What a root takes that sends to all others, over what it would take one after the other, at the largest size of which the
+/// round trips are known.
+fn concurrent(probes: &Probes, release: Release, all: &BTreeMap<Series, Launches>, level: f64) -> Option<Concurrent> {
+    let one_way = |launch: u32, size: u64| {
+        let mut times: Vec<f64> = probes
+            .of_launch(launch)
+            .filter(|(probe, _)| probe.is_round_trip_of(size) && !probes.share_host(probe.ranks[0], probe.ranks[1]))
+            .map(|(_, time)| time / 2.0)
+            .collect();
+        median(&mut times)
+    };
+    // Scatter's senders of 4.1.8 and 5.0 that wait for nobody; else those that wait for each.
+    let linear = [
+        (Collective::Scatter, "linear_nb"),
+        (Collective::Bcast, "basic_linear"),
+        (Collective::Scatter, "basic_linear"),
+    ];
+    let found = linear.into_iter().find_map(|(collective, name)| {
+        let id = registry::id_of(release, collective, name)?;
+        let plain =
+            |((of, choice, ranks), _): &(&Series, _)| (*of, *choice) == (collective, Choice::plain(id)) && ranks.0 > 2;
+        let ((_, _, ranks), launches) = all.iter().filter(plain).max_by_key(|((.., ranks), _)| *ranks)?;
+        let others = f64::from(ranks.0 - 1);
+        let largest = *launches.values().flat_map(BTreeMap::keys).max()?;
+        let shares: Vec<f64> = launches
+            .iter()
+            .filter_map(|(launch, sizes)| Some(sizes.get(&largest)? / (others * one_way(*launch, largest)?)))
+            .collect();
+        Some((collective, name, *ranks, largest, Estimate::mean(&shares, level)?))
+    })?;
+    let (collective, name, ranks, bytes, share) = found;
+    Some(Concurrent { collective, name: name.to_owned(), ranks, bytes: Bytes(bytes), share })
+}
+
+/// What a latency, or a byte, takes on a machine where nothing else does, in seconds.
+const UNIT: f64 = 1e-9;
+
+/// A machine on which latencies alone take time.
+fn latencies(ranks: usize) -> Platform {
+    Platform { latency: vec![vec![UNIT; ranks]; ranks], ..Platform::shared_links(ranks, f64::INFINITY) }
+}
+
+/// A machine on which bytes alone take time, and where several leave or enter a host at once, their share of what they would
+/// take one after the other.
+fn bytes(ranks: usize, share: f64) -> Platform {
+    let least = 1.0 / (ranks.max(2) - 1) as f64;
+    let link = 1.0 / UNIT / share.clamp(least, 1.0);
+    Platform { cap: vec![vec![1.0 / UNIT; ranks]; ranks], ..Platform::shared_links(ranks, link) }
+}
+
+fn fitted(
+    release: Release,
+    (collective, choice, ranks): Series,
+    launches: &Launches,
+    share: f64,
+    eager: Option<Bytes>,
+    level: f64,
+) -> Vec<Algorithm> {
+    let Ok(known) = registry::algorithm(release, collective, choice.algorithm) else { return Vec::new() };
+    let count = ranks.0 as usize;
+    let (latencies, bytes) = (latencies(count), bytes(count, share));
+    let sizes: Vec<u64> = {
+        let mut sizes: Vec<u64> = launches.values().flat_map(|sizes| sizes.keys().copied()).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    };
+    // How many of each follow one another.
+    let counts = |size: u64| -> Option<(f64, f64)> {
+        let programs = programs(release, collective, choice, ranks.0, size).ok()?;
+        let last = |platform: &Platform| Some(play(platform, &programs).ok()?.into_iter().fold(0.0, f64::max) / UNIT);
+        Some((last(&latencies)?, last(&bytes)?)).filter(|(latencies, bytes)| *latencies > 0.0 && *bytes > 0.0)
+    };
+    let counted: BTreeMap<u64, (f64, f64)> = sizes.iter().filter_map(|size| Some((*size, counts(*size)?))).collect();
+    let message = |size: u64| if choice.segsize > 0 { choice.segsize.min(size) } else { size };
+    let short = |size: &u64| eager.is_none_or(|limit| message(*size) <= limit.0);
+    let (below, above): (Vec<u64>, Vec<u64>) = counted.keys().copied().partition(short);
+    // Where one side has too few sizes, a line through all says more than none.
+    let ranges =
+        if below.len() < LEAST || above.len() < LEAST { vec![[below, above].concat()] } else { vec![below, above] };
+    let one = |range: Vec<u64>| {
+        let (from, to) = (*range.first()?, *range.last()?);
+        let points = |sizes: &BTreeMap<u64, f64>| -> Vec<Point> {
+            let point = |size: &u64| {
+                let (latencies, bytes) = counted.get(size)?;
+                Some((bytes / latencies, sizes.get(size)? / latencies))
+            };
+            range.iter().filter_map(point).collect()
+        };
+        let by_launch: Vec<Vec<Point>> = launches
+            .values()
+            .map(points)
+            .filter(|points| points.len() == range.len() && points.len() >= LEAST)
+            .collect();
+        let lines: Vec<Line> = by_launch.iter().filter_map(|points| Line::through(points, Errors::Relative)).collect();
+        let mean = |of: fn(&Line) -> f64| Estimate::mean(&lines.iter().map(of).collect::<Vec<_>>(), level);
+        let (alpha, beta) = (mean(|line| line.start)?, mean(|line| line.slope)?);
+        let line = Line { start: alpha.point, slope: beta.point };
+        let misses = by_launch.iter().flatten().map(|(x, y)| (line.at(*x) / y - 1.0).abs());
+        let shown = |value: Estimate| Some(value).filter(|value| value.low.unwrap_or(value.point) > 0.0);
+        Some(Algorithm {
+            collective,
+            choice,
+            name: known.name.to_owned(),
+            ranks,
+            from: Bytes(from),
+            to: Bytes(to),
+            alpha: shown(alpha),
+            beta: shown(beta),
+            residual: misses.fold(0.0, f64::max),
+        })
+    };
+    ranges.into_iter().filter_map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::Cell;
+    use collrules_record::units::Seconds;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+    use rand_distr::{Distribution, Normal};
+
+    use super::*;
+    use crate::probe::{Kind, Probe, Timing};
+
+    const ALPHA: f64 = 40e-6;
+    const RATE: f64 = 25e6;
+
+    /// Calls of eight ranks, each timed in three launches, and round trips beside them. What `link` carries is what the messages of a
+    /// host share.
+    fn planted(link: f64) -> (Vec<Algorithm>, Option<Concurrent>, Vec<String>) {
+        let mut rng = ChaCha8Rng::seed_from_u64(4);
+        let noise = Normal::new(1.0, 0.01).expect("a spread");
+        let platform = Platform {
+            latency: vec![vec![ALPHA; 8]; 8],
+            cap: vec![vec![RATE; 8]; 8],
+            ..Platform::shared_links(8, link)
+        };
+        let (mut samples, mut timings) = (Vec::new(), Vec::new());
+        for launch in 0..3 {
+            for size in [1 << 10, 8 << 10, 32 << 10, 64 << 10, 512 << 10] {
+                for (collective, id) in [(Collective::Bcast, 1), (Collective::Bcast, 6), (Collective::Scatter, 2)] {
+                    let choice = Choice::plain(id);
+                    let programs = programs(Release::V4_1, collective, choice, 8, size).expect("known");
+                    let time = play(&platform, &programs).expect("it ends").into_iter().fold(0.0, f64::max);
+                    let time = Seconds(time * noise.sample(&mut rng));
+                    samples.push(Sample {
+                        launch,
+                        visit: 0,
+                        round: 0,
+                        cell: Cell { collective, ranks: Ranks(8), bytes: Bytes(size) },
+                        candidate: Candidate::Tuned(choice),
+                        max: time,
+                        min: time,
+                        mean: time,
+                    });
+                }
+                let probe = Probe { kind: Kind::PingPong, ranks: vec![0, 1], there: size, back: size };
+                let seconds = 2.0 * (ALPHA + size as f64 / RATE) * noise.sample(&mut rng);
+                timings.push(Timing { probe, launch, seconds });
+            }
+        }
+        let probes = Probes::of(timings, BTreeMap::new());
+        let mut unknown = Vec::new();
+        let (found, concurrent) = algorithms(&probes, Release::V4_1, &samples, None, 0.95, &mut unknown);
+        (found, concurrent, unknown)
+    }
+
+    #[test]
+    fn every_algorithm_gives_alpha_and_beta_back() {
+        for (link, share) in [(RATE, 1.0), (2.0 * RATE, 0.5), (f64::INFINITY, 1.0 / 7.0)] {
+            let (found, concurrent, unknown) = planted(link);
+            let measured = concurrent.expect("bcast by its linear algorithm").share;
+            assert!((measured.point / share - 1.0).abs() < 0.05, "{measured:?} for {share}");
+            assert_eq!((found.len(), unknown), (3, Vec::new()));
+            for algorithm in found {
+                let (alpha, beta) = (algorithm.alpha.expect("a latency"), algorithm.beta.expect("a rate"));
+                assert!((alpha.point / ALPHA - 1.0).abs() < 0.1, "{} {alpha:?}", algorithm.name);
+                assert!((beta.point * RATE - 1.0).abs() < 0.1, "{} {beta:?}", algorithm.name);
+                assert!(algorithm.residual < 0.1, "{algorithm:?}");
+            }
+        }
+    }
+}

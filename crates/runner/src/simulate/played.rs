@@ -1,0 +1,124 @@
+//! A machine that a model describes: calls and probes are played on it, message by message.
+
+use collrules_model::{Kind, Platform, Side, Timing, barrier, call_seconds, platform, play, programs};
+use collrules_record::mockup::Mockup;
+use collrules_record::model::{Model, Planted};
+use collrules_record::sample::PatternSample;
+use collrules_record::units::Seconds;
+use collrules_record::{Bytes, Candidate, Cast, Cell, Pattern};
+use collrules_rules::{Collective, Release};
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+use super::model::stale;
+use crate::error::RunnerError;
+
+/// The machine of a model.
+#[derive(Clone, Debug)]
+pub(crate) struct Modelled {
+    model: Model,
+    release: Release,
+}
+
+impl Modelled {
+    /// The machine, unless the model says too little to play on it.
+    pub(super) fn new(model: Model, release: Release) -> Result<Self, RunnerError> {
+        let wrong = |planted: &&Planted| {
+            !(0.0..=1.0).contains(&planted.probability) || !planted.more.is_finite() || planted.more < 0.0
+        };
+        if let Some(wrong) = model.planted.iter().find(wrong) {
+            let Planted { collective, more, probability, .. } = wrong;
+            return Err(RunnerError::Unplayable(format!(
+                "what is planted into {collective} takes {more} s with a probability of {probability}; times are not negative, \
+                 and probabilities go from 0 to 1"
+            )));
+        }
+        let machine = Self { model, release };
+        if machine.ranks() < 2 {
+            return Err(RunnerError::Unplayable("the model has fewer than two ranks".to_owned()));
+        }
+        machine.platform(machine.ranks()).map_err(|cause| RunnerError::Unplayable(cause.to_string()))?;
+        Ok(machine)
+    }
+
+    /// How many ranks it has.
+    pub(super) fn ranks(&self) -> u32 {
+        self.model.ranks.len() as u32
+    }
+
+    /// The host of each rank.
+    pub(super) fn hosts(&self) -> Vec<String> {
+        let own = |(place, host): (usize, &Option<String>)| host.clone().unwrap_or_else(|| format!("simulated{place}"));
+        self.model.ranks.values().enumerate().map(own).collect()
+    }
+
+    fn platform(&self, ranks: u32) -> Result<Platform, collrules_model::Unsaid> {
+        platform(&self.model, ranks as usize, Side::Middle)
+    }
+
+    /// The time of a call without mock-ups; an error where its messages are not known.
+    pub(super) fn seconds(&self, cell: Cell, candidate: Candidate) -> Result<f64, RunnerError> {
+        let said = |cause: collrules_model::Unsaid| RunnerError::Unplayable(cause.to_string());
+        let messages = match (cell.collective, candidate) {
+            (_, Candidate::Reference(_)) => {
+                return Err(RunnerError::Unplayable(
+                    "reference algorithms have no messages of the model's kind".to_owned(),
+                ));
+            }
+            (Collective::Barrier, _) => barrier(cell.ranks.0),
+            _ => {
+                let choice = candidate.choice().filter(|choice| !choice.is_builtin()).unwrap_or(stale(cell.collective));
+                programs(self.release, cell.collective, choice, cell.ranks.0, cell.bytes.0).map_err(said)?
+            }
+        };
+        let platform = self.platform(cell.ranks.0).map_err(said)?;
+        call_seconds(&platform, &messages).ok_or_else(|| RunnerError::Unplayable(format!("{cell} never ends")))
+    }
+
+    /// The time of a pattern by some ranks; an error where it is no probe of models.
+    pub(super) fn pattern_seconds(&self, pattern: Pattern, cast: &Cast) -> Result<f64, RunnerError> {
+        let zero = Seconds(0.0);
+        let sample = PatternSample {
+            launch: 0,
+            visit: 0,
+            round: 0,
+            pattern,
+            cast: cast.clone(),
+            max: zero,
+            min: zero,
+            mean: zero,
+        };
+        let unknown = || RunnerError::Unplayable(format!("{pattern} is no probe of models"));
+        let probe = Timing::of_pattern(&sample).ok_or_else(unknown)?.probe;
+        let platform = self.platform(self.ranks()).map_err(|cause| RunnerError::Unplayable(cause.to_string()))?;
+        let messages = Kind::programs(probe.kind, &probe.ranks, probe.there, probe.back, platform.ranks());
+        let ends = play(&platform, &messages).map_err(|cause| RunnerError::Unplayable(cause.to_string()))?;
+        Ok(ends[probe.ranks[0] as usize])
+    }
+
+    /// What is planted into one call.
+    pub(super) fn planted(&self, cell: Cell, candidate: Candidate, rng: &mut ChaCha8Rng) -> f64 {
+        if self.model.planted.is_empty() {
+            return 0.0;
+        }
+        // In pieces, each piece is a call of its own.
+        let (pieces, bytes) = match candidate {
+            Candidate::Mockup(Mockup::Split { pieces, .. }) => (pieces, cell.bytes.0.div_ceil(pieces.into())),
+            _ => (1, cell.bytes.0),
+        };
+        let choice = candidate.choice().filter(|choice| !choice.is_builtin()).unwrap_or(stale(cell.collective));
+        let hits = |planted: &&Planted| {
+            planted.collective == cell.collective
+                && planted.algorithm.is_none_or(|algorithm| algorithm == choice.algorithm)
+                && (planted.from..=planted.to).contains(&Bytes(bytes))
+        };
+        let all: Vec<&Planted> = self.model.planted.iter().filter(hits).collect();
+        let mut more = 0.0;
+        for planted in (0..pieces).flat_map(|_| all.iter()) {
+            if rng.random::<f64>() < planted.probability {
+                more += planted.more;
+            }
+        }
+        more
+    }
+}
