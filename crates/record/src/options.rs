@@ -289,7 +289,7 @@ pub struct Simulated {
     /// Play the messages of calls, and the probes of models, event by event on the machine of this model.json: bcast, scatter,
     /// gather, alltoall and barrier. Its ranks are the slots; its release, where it has one, is the
     /// simulated one
-    #[arg(long = "simulated-model", value_name = "MODEL", requires = "scenario", conflicts_with = "slots")]
+    #[arg(long = "simulated-model", value_name = "MODEL", requires = "scenario", conflicts_with_all = ["slots", "layout"])]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,
 }
