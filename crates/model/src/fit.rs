@@ -60,7 +60,7 @@ pub fn fit(probes: &Probes, limits: &[Limit], terms: Terms, origin: Origin) -> R
         level: terms.level,
         launches,
         ranks: probes.ranks().into_iter().map(|rank| (rank, probes.hosts.get(&rank).cloned())).collect(),
-        eager_reported: limits.iter().all(|limit| limit.reported),
+        eager_reported: limits.iter().filter(|limit| limit.reported).map(|limit| limit.place).collect(),
         eager: limits.iter().map(|limit| (limit.place, Bytes(limit.bytes))).collect(),
         ways,
         nodes,

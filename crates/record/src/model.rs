@@ -1,6 +1,6 @@
 //! A communication model of a machine: `model.json`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_rules::{Choice, Collective, Release, names};
 use serde::{Deserialize, Serialize};
@@ -35,9 +35,9 @@ pub struct Model {
     /// The eager limits: what is longer waits for its receiver.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub eager: BTreeMap<Where, Bytes>,
-    /// Whether Open MPI reported them, rather than that it usually has these.
-    #[serde(default)]
-    pub eager_reported: bool,
+    /// For which pairs Open MPI reported them; for others they are those that it usually has.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub eager_reported: BTreeSet<Where>,
     /// The pairs inside hosts, and those between them.
     pub ways: Vec<Way>,
     /// Parameters of each node and pair; missing where the probes do not give them.

@@ -125,8 +125,11 @@ pub(super) fn lines(model: &Model) -> Vec<String> {
             ));
         }
         if let Some(limit) = model.eager.get(&way.place).filter(|_| is_unseen(way)) {
-            let whose =
-                if model.eager_reported { "the eager limit that Open MPI reports" } else { "the default eager limit" };
+            let whose = if model.eager_reported.contains(&way.place) {
+                "the eager limit that Open MPI reports"
+            } else {
+                "the default eager limit"
+            };
             let beyond = way.regimes.iter().any(|regime| regime.to > *limit);
             said.push(match beyond {
                 true => format!("{place}, no change is seen at {limit}, {whose}."),
