@@ -135,7 +135,7 @@ pub(crate) struct Diff {
 pub(crate) struct Verify {
     #[command(flatten)]
     pub(crate) verifying: Verifying,
-    /// Say it in JSON
+    /// Answer in JSON
     #[arg(long, help_heading = None)]
     pub(crate) json: bool,
 }
@@ -181,7 +181,7 @@ pub(crate) struct Install {
 pub(crate) struct InstalledArgs {
     #[command(flatten)]
     pub(crate) inquiring: Inquiring,
-    /// Say it in JSON
+    /// Answer in JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

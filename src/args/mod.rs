@@ -139,10 +139,16 @@ pub(crate) struct Tune {
     pub(crate) tuning: Tuning,
     /// Measure what programs call, in order of their time in it until 95 % are covered, and choose what saves them the most:
     /// profiles that collrules profile made, or their directories; may be repeated, and FILE:WEIGHT says how much each counts
-    #[arg(long, value_name = "FILE[:WEIGHT]", value_parser = weighted, conflicts_with_all = ["collectives", "ranks", "sizes"])]
+    // Without a heading, here and below: that of what was flattened before would go on.
+    #[arg(
+        long,
+        value_name = "FILE[:WEIGHT]",
+        value_parser = weighted,
+        conflicts_with_all = ["collectives", "ranks", "sizes"],
+        help_heading = None
+    )]
     pub(crate) profile: Vec<(PathBuf, f64)>,
     /// Directory for the run, which must not hold one yet [default: collrules-run-DATE-TIME]
-    // Without a heading: that of what was flattened before would go on.
     #[arg(long, value_name = "DIR", help_heading = None)]
     pub(crate) out: Option<PathBuf>,
     /// Say what would be measured and how long it will take, and stop

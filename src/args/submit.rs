@@ -8,7 +8,7 @@ use collrules_record::values::positive;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "No MPI is needed here. The script begins the run, or goes on with it: submit it again where a \
+    after_help = "No MPI is needed here. The script begins the run, or resumes it: submit it again where a \
 job ran out of time. Behind -- comes the command of the job:
 
   collrules submit --nodes 8 --ppn 32 --time 30m --out tuned -- tune --ops all"

@@ -3,6 +3,13 @@
 //! Each system has a file, which turns variables, files and answers of its tools ([`Here`]) into the same facts
 //! ([`Found`]), and what a job asks for ([`job::Job`]) into its own words. Nothing here starts MPI jobs: what is found becomes
 //! defaults of options.
+//!
+//! | module | job |
+//! |---|---|
+//! | [`here`] | what is asked: variables, files, tools; made up in tests |
+//! | `slurm`, `pbs`, `lsf`, `sge` | a batch system each |
+//! | `times` | durations and dates as batch systems write them |
+//! | [`job`], [`script`] | what a job asks for, and its script |
 
 pub mod here;
 pub mod job;

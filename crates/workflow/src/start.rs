@@ -54,14 +54,14 @@ pub fn start(system: &System, stop: &Arc<AtomicBool>) -> Result<Started, RunnerE
             Ok(Started { backend: Box::new(backend), survey, release, pins, startup, allocation, remarks })
         }
         Jobs::Simulation(simulated) => {
-            let simulation = match &simulated.model {
-                None => Simulation::new(simulated.scenario, simulated.release, simulated.slots.0),
+            let mut simulation = match &simulated.model {
+                None => Simulation::new(simulated.scenario, simulated.release, simulated.slots.0)
+                    .on_nodes(simulated.each.0, system.layout),
                 Some(path) => {
                     let model = model_file::open(path).map_err(|cause| RunnerError::Model(cause.to_string()))?;
                     Simulation::played(simulated.scenario, simulated.release, model)?
                 }
             };
-            let mut simulation = simulation.on_nodes(simulated.each.0, system.layout);
             Ok(Started {
                 survey: simulation.survey()?,
                 release: simulation.release(),
