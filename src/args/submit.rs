@@ -7,12 +7,10 @@ use collrules_record::options::Submitting;
 use collrules_record::values::positive;
 
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "No MPI is needed here. The script begins the run, or resumes it: submit it again where a \
+#[command(after_help = "No MPI is needed here. The script begins the run, or resumes it: submit it again where a \
 job ran out of time. Behind -- comes the command of the job:
 
-  collrules submit --nodes 8 --ppn 32 --time 30m --out tuned -- tune --ops all"
-)]
+  collrules submit --nodes 8 --ppn 32 --time 30m --out tuned -- tune --ops all")]
 pub(crate) struct Submit {
     #[command(flatten)]
     pub(crate) submitting: Submitting,

@@ -72,7 +72,7 @@ fn a_table_names_the_slow_host_and_answers_questions() {
         .complains("bcast has no algorithm `nonesuch`");
     collrules("model predict --op allreduce --algorithm 1 --np 4 --size 1M", &out)
         .exits(2)
-        .complains("are not known here; known are bcast basic_linear");
+        .complains("are not known here; known are alltoall linear");
     collrules(&asked.replace("--np 4", "--np 9"), &out).exits(2).complains("knows 4 ranks, and 9 are asked for");
 
     let simgrid = collrules("model --export simgrid", &out).exits(0).stdout;

@@ -1,5 +1,6 @@
 //! What a model says of bcast and scatter on 8 virtual hosts, beside what was measured there: `tests/data/virtual-8-*.csv`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 

@@ -11,6 +11,7 @@ use crate::cell::Cell;
 use crate::component::Component;
 use crate::estimate::Estimate;
 use crate::findings::{Criteria, Statistic};
+use crate::han_choice::HanAlgorithm;
 use crate::manifest::FormatVersion;
 use crate::mockup::Mockup;
 use crate::plan::Skipped;
@@ -18,7 +19,7 @@ use crate::policy::Assumption;
 use crate::units::{Bytes, Ranks};
 
 /// The version of `guidelines.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -148,6 +149,13 @@ pub enum Cure {
         /// Why `collrules tune` would not write it by these times, in a phrase; missing where it would.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         withheld: Option<String>,
+    },
+    /// An algorithm of HAN, for which its rules file asks.
+    Han {
+        /// Which.
+        algorithm: HanAlgorithm,
+        /// Builtin time over its time.
+        gain: f64,
     },
     /// A rule that must not be written.
     Barred {

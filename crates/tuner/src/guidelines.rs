@@ -10,7 +10,7 @@ use collrules_record::estimate::median;
 use collrules_record::findings::{Criteria, Statistic};
 use collrules_record::guidelines::{Change, Changed, Checked, CheckedCell, Cure, FORMAT, MockupFinding, Violation};
 use collrules_record::policy::{Assumption, Assumptions, Policy};
-use collrules_record::{Candidate, Cell, Estimate, Placement};
+use collrules_record::{Candidate, Cell, Estimate, HanChoice, Placement};
 use collrules_rules::Release;
 
 use crate::analysis::check as check_criteria;
@@ -230,6 +230,12 @@ fn cure(cell: &JudgedCell, worth: f64, criteria: Criteria) -> Cure {
     let free = best(&|point| matches!(point.finding.candidate, Candidate::Tuned(_)) && point.shortfall.is_none());
     if let Some((point, choice)) = free.and_then(|point| Some((point, point.finding.candidate.choice()?))) {
         return Cure::Rule { choice, gain: gain(point), withheld: None };
+    }
+    let by_han = best(&|point| matches!(point.finding.candidate, Candidate::Han(_)) && point.shortfall.is_none());
+    if let Some((Candidate::Han(HanChoice::Algorithm(algorithm)), gain)) =
+        by_han.map(|point| (point.finding.candidate, gain(point)))
+    {
+        return Cure::Han { algorithm, gain };
     }
     let barred = best(&|point| matches!(point.shortfall, Some(Shortfall::Barred(_))));
     if let Some((point, choice)) = barred.and_then(|point| Some((point, point.finding.candidate.choice()?)))

@@ -226,9 +226,11 @@ fn find_served(
     tuning: &Tuning,
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
-    // Where algorithms are named, others are not wanted; remedies for mock-ups are rules.
-    let with_han =
-        |collective| tuning.grid.mockups.is_none() && tuning.grid.only.iter().all(|(named, _)| *named != collective);
+    // Where algorithms are named, others are not wanted.
+    let with_han = |collective| {
+        tuning.grid.mockups.as_ref().is_none_or(|mockups| mockups.remedies)
+            && tuning.grid.only.iter().all(|(named, _)| *named != collective)
+    };
     let Started { backend, survey, release, .. } = started;
     served::find(backend.as_mut(), run, &mut manifest.plan, survey, *release, session)?;
     served::add_han(&mut manifest.plan, *release, with_han, &tuning.grid.han_settings, session);

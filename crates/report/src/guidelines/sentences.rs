@@ -45,6 +45,7 @@ pub(super) fn answer(checked: &Checked) -> Vec<String> {
         let kind = match violation.cure {
             Cure::Rule { withheld: None, .. } => "a rule cures them",
             Cure::Rule { .. } => "only a rule would that `collrules tune` does not write",
+            Cure::Han { .. } => "another algorithm of HAN does",
             Cure::Barred { .. } => "only a rule that must not be written would",
             Cure::Component { .. } => "another component does",
             Cure::Unproven { .. } => "a candidate that was timed too little may",
@@ -116,6 +117,9 @@ fn cure(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String 
         Cure::Rule { choice, gain, withheld: Some(why) } => {
             let named = named(*choice);
             format!("{named} would cure it ({gain:.2}x), but `collrules tune` writes no rule for it: {why}. {instead}")
+        }
+        Cure::Han { algorithm, gain } => {
+            format!("HAN's own algorithm {algorithm} cures it ({gain:.2}x): `collrules tune` asks for it in HAN's rules file.")
         }
         Cure::Barred { choice, gain, why, assumption } => {
             let permits = assumption.map_or(String::new(), |assumption| {
