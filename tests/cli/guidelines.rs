@@ -5,7 +5,7 @@ use std::path::Path;
 
 use collrules_record::findings::Findings;
 use collrules_record::guidelines::{Change, Checked, Cure};
-use collrules_record::{Bytes, Candidate, Layout, Mockup};
+use collrules_record::{Bytes, Candidate, HanAlgorithm, Layout, Mockup};
 use collrules_rules::Collective;
 
 use crate::support::{Ran, bounded, collrules};
@@ -50,6 +50,17 @@ fn planted_violations_are_found_and_nothing_else_is() {
     collrules(&judge, &scratch.path().join("same")).exits(0).says("no violation came, went");
 }
 
+/// Where HAN serves, its own algorithms are remedies too.
+#[test]
+fn another_algorithm_of_han_is_a_cure() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("check");
+    let check = "guidelines --simulate=han --ops reduce --np 8 --sizes 1K --budget none --out";
+    collrules(check, &out).exits(9).says("HAN's own algorithm simple cures it");
+    let cure = checked(&out).cells[0].violation.as_ref().unwrap().cure.clone();
+    assert!(matches!(cure, Cure::Han { algorithm: HanAlgorithm::Simple, gain } if gain > 1.4), "{cure:?}");
+}
+
 /// A check that was cut short and goes on has the samples, and so the verdicts, of one that was not.
 #[test]
 fn a_check_goes_on_where_it_was_cut_short() {
@@ -66,6 +77,10 @@ fn a_check_goes_on_where_it_was_cut_short() {
     fs::write(cut.join("samples.csv"), kept.join("\n") + "\n").unwrap();
     fs::write(cut.join("launches.jsonl"), lines.join("\n") + "\n").unwrap();
     assert!(kept.len() < samples.lines().count());
+    // What is there can be judged, and what is missing is said.
+    let judged = collrules(&format!("guidelines {} --out", cut.display()), &scratch.path().join("judged"));
+    assert_ne!(judged.code, Some(101));
+    judged.complains("only 2 of 3 launches are complete; `collrules guidelines --resume");
     collrules("guidelines --resume", &cut).exits(9);
     assert_eq!(fs::read_to_string(cut.join("samples.csv")).unwrap(), samples);
     assert_eq!(checked(&cut).cells, checked(&whole).cells);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use collrules_record::pattern::Shape;
-use collrules_record::study::{Outcome, Study};
+use collrules_record::study::{Standing, Study};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Choice, Collective};
@@ -49,7 +49,7 @@ fn the_cost_model_is_found_again() {
     let gain = point(2).gain.unwrap();
     assert!((gain.point / (7.0 / 3.0) - 1.0).abs() < 0.02, "{gain:?}");
     let outcomes = [0, 1, 2].map(|algorithm| point(algorithm).outcome);
-    assert_eq!(outcomes, [Outcome::Reference, Outcome::Alike, Outcome::Faster]);
+    assert_eq!(outcomes, [Standing::Reference, Standing::Alike, Standing::Faster]);
     // Binomial grows as the logarithm of ranks, 1, 2 and 3 times: the power of the line through these is 0.80.
     let growth = study.growths.iter().find(|growth| {
         let of = (growth.collective, growth.bytes, growth.candidate);

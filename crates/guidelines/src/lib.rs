@@ -20,5 +20,5 @@ pub mod select;
 
 pub use build::program;
 pub use catalogue::{CATALOGUE, Guideline};
-pub use program::{Call, Group, Part, Place, Program, Seat, Step};
+pub use program::{Buffer, Call, Group, Part, Program, Seat, Step};
 pub use select::{Selected, Wishes, advice, select};

@@ -36,7 +36,7 @@ pub enum Group {
 
 /// A buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Buffer {
     /// What the caller sends. It is not written to.
     Send,
     /// Where the caller wants the result; for bcast the only buffer.
@@ -49,7 +49,7 @@ pub enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The buffer.
-    pub place: Place,
+    pub place: Buffer,
     /// The first byte.
     pub first: usize,
     /// How many.
@@ -135,7 +135,7 @@ pub struct Program {
 }
 
 /// The caller's buffer for what is sent, whole.
-pub const NOTHING: Part = Part { place: Place::Send, first: 0, len: 0 };
+pub const NOTHING: Part = Part { place: Buffer::Send, first: 0, len: 0 };
 
 impl Seat {
     /// A rank of a cell, with the nodes of the communicator if each has as many ranks.
@@ -202,7 +202,7 @@ impl Seat {
             Collective::Alltoall | Collective::Alltoallv | Collective::ReduceScatterBlock => all,
             _ => self.bytes,
         };
-        Part { place: Place::Send, first: 0, len }
+        Part { place: Buffer::Send, first: 0, len }
     }
 
     /// Where the caller of the collective wants the result.
@@ -219,7 +219,7 @@ impl Seat {
             Collective::ReduceScatter => self.shares()[self.rank],
             _ => self.bytes,
         };
-        Part { place: Place::Receive, first: 0, len }
+        Part { place: Buffer::Receive, first: 0, len }
     }
 }
 
@@ -305,7 +305,7 @@ impl Program {
 
     pub(crate) fn extra(&mut self, len: usize) -> Part {
         self.extra.push(len);
-        Part { place: Place::Extra(self.extra.len() - 1), first: 0, len }
+        Part { place: Buffer::Extra(self.extra.len() - 1), first: 0, len }
     }
 
     pub(crate) fn copy(&mut self, from: Part, to: Part) {

@@ -17,12 +17,12 @@ pub(super) const EMPTY_ROW: &str = "the row is empty";
 
 /// Where each column is, and how it is called there.
 pub(super) struct Columns {
-    places: Vec<(Role, Place)>,
+    columns: Vec<(Role, Column)>,
     count: usize,
 }
 
 #[derive(Clone)]
-struct Place {
+struct Column {
     index: usize,
     name: String,
     per_second: f64,
@@ -54,10 +54,10 @@ impl Columns {
         let found: Option<Vec<String>> =
             header.iter().map(|name| std::str::from_utf8(name).ok().map(|name| name.trim().to_lowercase())).collect();
         let found = found.ok_or(ImportError::NotText)?;
-        let mut places: Vec<(Role, Place)> = Vec::new();
+        let mut columns: Vec<(Role, Column)> = Vec::new();
         for (index, name) in found.iter().enumerate() {
             let Some(meaning) = meaning(name) else { continue };
-            if places.iter().any(|(role, _)| *role == meaning.role) {
+            if columns.iter().any(|(role, _)| *role == meaning.role) {
                 return Err(ImportError::RepeatedColumn(canonical(meaning.role)));
             }
             let is_time = matches!(meaning.role, Role::Mean | Role::Min | Role::Max);
@@ -66,9 +66,9 @@ impl Columns {
                 None if is_time => return Err(ImportError::NoUnit(name.clone())),
                 None => 1.0,
             };
-            places.push((meaning.role, Place { index, name: name.clone(), per_second }));
+            columns.push((meaning.role, Column { index, name: name.clone(), per_second }));
         }
-        let has = |role: Role| places.iter().any(|(known, _)| *known == role);
+        let has = |role: Role| columns.iter().any(|(known, _)| *known == role);
         let mut missing = Vec::new();
         if !has(Role::Collective) && facts.collective.is_none() {
             missing.push(canonical(Role::Collective));
@@ -88,7 +88,7 @@ impl Columns {
             missing.push(canonical(Role::Mean));
         }
         if missing.is_empty() {
-            Ok(Self { places, count: found.len() })
+            Ok(Self { columns, count: found.len() })
         } else {
             Err(ImportError::MissingColumns { missing, found })
         }
@@ -110,42 +110,42 @@ impl Columns {
         if let Some(place) = fields.iter().position(|field| std::str::from_utf8(field).is_err()) {
             return Err(fault(Code::BadRow, format!("field {} is not UTF-8", place + 1)));
         }
-        let bad = |place: &Place, what: String| fault(Code::BadRow, format!("{}: {what}", place.name));
-        let collective = match self.place(Role::Collective) {
-            Some(place) => {
-                let text = field(fields, place)?;
+        let bad = |column: &Column, what: String| fault(Code::BadRow, format!("{}: {what}", column.name));
+        let collective = match self.column(Role::Collective) {
+            Some(column) => {
+                let text = field(fields, column)?;
                 let named = collective_named(text).map_or_else(|| text.parse::<Collective>(), Ok);
-                named.map_err(|error| bad(place, error.to_string()))?
+                named.map_err(|error| bad(column, error.to_string()))?
             }
             None => facts.collective.ok_or_else(|| fault(Code::BadRow, "no collective"))?,
         };
         let candidate = self.candidate(fields, facts, release, collective)?;
-        let ranks: Ranks = match self.place(Role::Ranks) {
-            Some(place) => {
-                let text = field(fields, place)?;
-                text.parse().map_err(|error: collrules_record::units::BadRanks| bad(place, error.to_string()))?
+        let ranks: Ranks = match self.column(Role::Ranks) {
+            Some(column) => {
+                let text = field(fields, column)?;
+                text.parse().map_err(|error: collrules_record::units::BadRanks| bad(column, error.to_string()))?
             }
             None => facts.ranks.ok_or_else(|| fault(Code::BadRow, "no number of ranks"))?,
         };
-        let bytes = match self.place(Role::Bytes) {
-            Some(place) => {
-                let text = field(fields, place)?;
+        let bytes = match self.column(Role::Bytes) {
+            Some(column) => {
+                let text = field(fields, column)?;
                 let bytes: Bytes =
-                    text.parse().map_err(|error: collrules_record::units::BadBytes| bad(place, error.to_string()))?;
+                    text.parse().map_err(|error: collrules_record::units::BadBytes| bad(column, error.to_string()))?;
                 if !collective.has_sizes() && bytes.0 != 0 {
-                    let what = format!("{collective} carries no data, but {} is {}", place.name, bytes.0);
+                    let what = format!("{collective} carries no data, but {} is {}", column.name, bytes.0);
                     return Err(fault(Code::BadRow, what));
                 }
                 bytes
             }
             None => Bytes(0),
         };
-        let launch = match self.place(Role::Launch) {
-            Some(place) => Some(whole(place, field(fields, place)?)?),
+        let launch = match self.column(Role::Launch) {
+            Some(column) => Some(whole(column, field(fields, column)?)?),
             None => facts.launch,
         };
-        let time_of = |role: Role| match self.place(role) {
-            Some(place) => time(place, field(fields, place)?).map(Some),
+        let time_of = |role: Role| match self.column(role) {
+            Some(column) => time(column, field(fields, column)?).map(Some),
             None => Ok(None),
         };
         let facts = Facts {
@@ -171,14 +171,14 @@ impl Columns {
         collective: Collective,
     ) -> Result<Candidate, Fault> {
         let bad = |what: String| fault(Code::BadRow, what);
-        if let Some(place) = self.place(Role::AlgorithmId) {
-            let id = whole(place, field(fields, place)?)?;
+        if let Some(column) = self.column(Role::AlgorithmId) {
+            let id = whole(column, field(fields, column)?)?;
             let choice = registry::forced(release, collective, id).map_err(|error| bad(error.to_string()))?;
             return Ok(Candidate::of(choice));
         }
-        let place = self.place(Role::Candidate).or_else(|| self.place(Role::Algorithm));
-        let algorithm = match place {
-            Some(place) => Some(CandidateName::read(field(fields, place)?)),
+        let column = self.column(Role::Candidate).or_else(|| self.column(Role::Algorithm));
+        let algorithm = match column {
+            Some(column) => Some(CandidateName::read(field(fields, column)?)),
             None => facts.algorithm.clone(),
         };
         algorithm.ok_or_else(|| bad("no algorithm".to_owned()))?.candidate(release, collective).map_err(bad)
@@ -187,37 +187,37 @@ impl Columns {
     /// What a row calls its algorithm, and the number that it has there, where the table has both.
     pub(super) fn name_and_number(&self, row: &Record) -> Option<(String, u32)> {
         let id =
-            whole(self.place(Role::AlgorithmId)?, field(&row.record, self.place(Role::AlgorithmId)?).ok()?).ok()?;
-        let name = field(&row.record, self.place(Role::Algorithm)?).ok()?;
+            whole(self.column(Role::AlgorithmId)?, field(&row.record, self.column(Role::AlgorithmId)?).ok()?).ok()?;
+        let name = field(&row.record, self.column(Role::Algorithm)?).ok()?;
         Some((name.to_lowercase(), id))
     }
 
-    fn place(&self, role: Role) -> Option<&Place> {
-        self.places.iter().find(|(known, _)| *known == role).map(|(_, place)| place)
+    fn column(&self, role: Role) -> Option<&Column> {
+        self.columns.iter().find(|(known, _)| *known == role).map(|(_, column)| column)
     }
 
     /// The digits of the time as they are written, which tell slips of the pen.
     fn digits(&self, fields: &ByteRecord) -> Option<crate::raw::Digits> {
-        let place = self.place(Role::Mean).or_else(|| self.place(Role::Max))?;
-        fields.get(place.index).and_then(|field| crate::raw::Digits::of(field.trim_ascii()))
+        let column = self.column(Role::Mean).or_else(|| self.column(Role::Max))?;
+        fields.get(column.index).and_then(|field| crate::raw::Digits::of(field.trim_ascii()))
     }
 }
 
-fn field<'a>(fields: &'a ByteRecord, place: &Place) -> Result<&'a str, Fault> {
-    let text = fields.get(place.index).and_then(|field| std::str::from_utf8(field).ok()).unwrap_or_default().trim();
-    if text.is_empty() { Err(fault(Code::EmptyValue, format!("{} is empty", place.name))) } else { Ok(text) }
+fn field<'a>(fields: &'a ByteRecord, column: &Column) -> Result<&'a str, Fault> {
+    let text = fields.get(column.index).and_then(|field| std::str::from_utf8(field).ok()).unwrap_or_default().trim();
+    if text.is_empty() { Err(fault(Code::EmptyValue, format!("{} is empty", column.name))) } else { Ok(text) }
 }
 
-fn whole(place: &Place, text: &str) -> Result<u32, Fault> {
+fn whole(column: &Column, text: &str) -> Result<u32, Fault> {
     // The standard library takes a leading plus sign, which is a slip here.
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let number = text.parse().ok().filter(|_| digits);
     number.ok_or_else(|| {
-        let what = format!("{}: `{text}` is not a whole number from 0 to {}", place.name, u32::MAX);
+        let what = format!("{}: `{text}` is not a whole number from 0 to {}", column.name, u32::MAX);
         fault(Code::BadRow, what)
     })
 }
 
-fn time(place: &Place, text: &str) -> Result<Seconds, Fault> {
-    crate::raw::time(text, place.per_second).map_err(|what| fault(Code::BadTime, format!("{}: {what}", place.name)))
+fn time(column: &Column, text: &str) -> Result<Seconds, Fault> {
+    crate::raw::time(text, column.per_second).map_err(|what| fault(Code::BadTime, format!("{}: {what}", column.name)))
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::estimate::median;
 use collrules_record::line::{Errors, Line, Point, noise, segments};
 use collrules_record::model::{LogGp, Regime, Way, Where};
-use collrules_record::{Bytes, Estimate};
+use collrules_record::{Bytes, Estimate, Seconds};
 
 use crate::probe::{Kind, Probe, Probes};
 
@@ -248,10 +248,11 @@ fn loggp(
     };
     let send = busy.as_ref().map(&smallest).unwrap_or_default();
     let receive = smallest(&curve(&|probe| matches!(probe.kind, Kind::Receive { .. }).then_some(probe.there)));
-    let latency: Vec<f64> = smallest(&single)
-        .iter()
-        .filter_map(|(launch, time)| Some(time / 2.0 - send.get(launch)? - receive.get(launch)?))
-        .collect();
+    let trips = smallest(&single);
+    // An empty message takes o_s, L and o_r: neither end can take more than all of it.
+    let whole = mean(trips.values().map(|time| time / 2.0).collect()).map_or(f64::INFINITY, |time| time.point);
+    let latency: Vec<f64> =
+        trips.iter().filter_map(|(launch, time)| Some(time / 2.0 - send.get(launch)? - receive.get(launch)?)).collect();
     if send.is_empty() {
         unknown.push(format!("No o_s {place}: there are no trains in which the sender is busy between messages."));
     }
@@ -264,8 +265,15 @@ fn loggp(
         let is_some = found.low.unwrap_or(found.point) > 0.0;
         if !is_some {
             unknown.push(format!("No {what} {place}: what it takes cannot be told from nothing."));
+        } else if found.point > whole {
+            unknown.push(format!(
+                "No {what} {place}: {} came out, and a whole empty message takes {}. Ranks that share processors lose their \
+                 turn while they are busy.",
+                Seconds(found.point),
+                Seconds(whole),
+            ));
         }
-        Some(found).filter(|_| is_some)
+        Some(found).filter(|found| is_some && found.point <= whole)
     };
     Some(LogGp {
         send: told("o_s", send.into_values().collect()),

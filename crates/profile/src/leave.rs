@@ -22,13 +22,13 @@ static WRITING: Mutex<bool> = Mutex::new(false);
 
 /// Where this process leaves its record.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct RecordFile {
     file: PathBuf,
     /// The process that may write there: one that is forked off may not.
     process: u32,
 }
 
-impl Place {
+impl RecordFile {
     /// The place of a rank in a directory.
     pub fn new(directory: &Path, rank: u32) -> Self {
         Self { file: directory.join(format!("{rank}.{ENDING}")), process: process::id() }

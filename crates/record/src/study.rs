@@ -80,13 +80,13 @@ pub struct StudyPoint {
     /// Of the two-sided test, corrected for all comparisons of the study; missing where there are too few visits.
     pub q_value: Option<f64>,
     /// How it compares with the builtin.
-    pub outcome: Outcome,
+    pub outcome: Standing,
 }
 
 /// How a candidate compares with the builtin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum Standing {
     /// It is the builtin.
     Reference,
     /// Shown to be faster.

@@ -10,7 +10,7 @@ use crate::units::{Bytes, Ranks, Seconds};
 
 /// Where a rank may run, and under which limits, as the kernel tells it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+pub struct Binding {
     /// The processors that it may run on, as in `0-3,8`.
     pub processors: String,
     /// The number of processors that its host has switched on; 0 where that is unknown.
@@ -33,7 +33,7 @@ pub struct Survey {
     pub hosts: Vec<String>,
     /// Where each rank of that job may run, in rank order.
     #[serde(default, with = "crate::packed")]
-    pub places: Vec<Place>,
+    pub places: Vec<Binding>,
     /// The algorithms that the running library lists, id and name, per collective.
     pub algorithms: BTreeMap<Collective, Vec<(u32, String)>>,
     /// The collectives whose algorithm the library does not let be set while a job runs.

@@ -1,7 +1,7 @@
 //! Simple primitives: the root and each other rank have a message of their own.
 
 use crate::blocks::Range;
-use crate::step::{Place, Step};
+use crate::step::{Buffer, Step};
 
 /// The root's blocks for each, in rank order.
 pub(crate) fn scatter(rank: u32, ranks: u32, root: u32) -> impl Iterator<Item = Step> {
@@ -9,7 +9,7 @@ pub(crate) fn scatter(rank: u32, ranks: u32, root: u32) -> impl Iterator<Item = 
         if rank == root {
             Step::Send { to: other, blocks: Range::one(other) }
         } else {
-            Step::Receive { from: root, blocks: Range::one(rank), into: Place::Vector }
+            Step::Receive { from: root, blocks: Range::one(rank), into: Buffer::Vector }
         }
     })
 }
@@ -18,7 +18,7 @@ pub(crate) fn scatter(rank: u32, ranks: u32, root: u32) -> impl Iterator<Item = 
 pub(crate) fn gather(rank: u32, ranks: u32, root: u32) -> impl Iterator<Item = Step> {
     others(rank, ranks, root).map(move |other| {
         if rank == root {
-            Step::Receive { from: other, blocks: Range::one(other), into: Place::Vector }
+            Step::Receive { from: other, blocks: Range::one(other), into: Buffer::Vector }
         } else {
             Step::Send { to: root, blocks: Range::one(rank) }
         }

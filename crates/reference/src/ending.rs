@@ -4,39 +4,39 @@ use std::collections::HashMap;
 
 use crate::play::{Happening, Machine, Stuck, play};
 use crate::script::Script;
-use crate::step::Place;
+use crate::step::Buffer;
 
 /// Whose data it was in the beginning, and in which of its vectors. Data stays at the same place of the vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Origin {
+pub struct Contribution {
     /// The rank.
     pub rank: u32,
     /// The vector.
-    pub place: Place,
+    pub place: Buffer,
 }
 
 /// For each block of a rank's vector, the origins whose sum it is. What was added twice is there twice.
-pub type Ending = Vec<Vec<Origin>>;
+pub type Ending = Vec<Vec<Contribution>>;
 
 /// What a rank's vector holds when a script is over.
 pub fn ending(script: &Script, rank: u32) -> Result<Ending, Stuck> {
     // Only what has changed: many ranks have many blocks, and patterns touch few of them.
-    let mut changed: HashMap<(Origin, u32), Vec<Origin>> = HashMap::new();
-    let held = |changed: &HashMap<(Origin, u32), Vec<Origin>>, at: Origin, block: u32| {
+    let mut changed: HashMap<(Contribution, u32), Vec<Contribution>> = HashMap::new();
+    let held = |changed: &HashMap<(Contribution, u32), Vec<Contribution>>, at: Contribution, block: u32| {
         changed.get(&(at, block)).cloned().unwrap_or_else(|| vec![at])
     };
-    let vector = |rank| Origin { rank, place: Place::Vector };
+    let vector = |rank| Contribution { rank, place: Buffer::Vector };
     play(script, Machine::default(), &mut |happening| match happening {
         Happening::Message { from, to, blocks, into, .. } => {
             for block in blocks.first..blocks.end {
                 let data = held(&changed, vector(from), block);
-                changed.insert((Origin { rank: to, place: into }, block), data);
+                changed.insert((Contribution { rank: to, place: into }, block), data);
             }
         }
         Happening::Reduced { rank, blocks } => {
             for block in blocks.first..blocks.end {
                 let mut sum = held(&changed, vector(rank), block);
-                sum.extend(held(&changed, Origin { rank, place: Place::Scratch }, block));
+                sum.extend(held(&changed, Contribution { rank, place: Buffer::Scratch }, block));
                 changed.insert((vector(rank), block), sum);
             }
         }
@@ -68,8 +68,8 @@ mod tests {
     #[test]
     fn an_operation_adds_the_scratch_vector_once() {
         let ending = ending(&reduce_local(4, 3), 2).expect("it ends");
-        let places: Vec<Place> = ending[0].iter().map(|origin| origin.place).collect();
-        assert_eq!(places, [Place::Vector, Place::Scratch]);
+        let places: Vec<Buffer> = ending[0].iter().map(|origin| origin.place).collect();
+        assert_eq!(places, [Buffer::Vector, Buffer::Scratch]);
         assert_eq!(origins(&ending)[0], [2, 2]);
     }
 

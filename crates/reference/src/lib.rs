@@ -29,8 +29,8 @@ mod tree;
 
 pub use blocks::{Blocks, Range};
 pub use bound::{Bound, bound, rotation_bound};
-pub use ending::{Ending, Origin, ending};
+pub use ending::{Contribution, Ending, ending};
 pub use pattern::{late_receive, one_to_two, ping_pong, reduce_local, train};
 pub use play::{Costs, Happening, Machine, Stuck, play};
 pub use script::{Primitive, Reference, Script};
-pub use step::{Place, Step};
+pub use step::{Buffer, Step};

@@ -4,15 +4,15 @@
 
 use crate::blocks::{Blocks, Range};
 use crate::script::Script;
-use crate::step::{Place, Step};
+use crate::step::{Buffer, Step};
 
 /// The first rank sends so many elements to the second and gets so many back.
 pub fn ping_pong(there: u64, back: u64) -> Script {
     let (question, answer) = (Range::one(0), Range::one(1));
     let asks =
-        vec![Step::Send { to: 1, blocks: question }, Step::Receive { from: 1, blocks: answer, into: Place::Vector }];
+        vec![Step::Send { to: 1, blocks: question }, Step::Receive { from: 1, blocks: answer, into: Buffer::Vector }];
     let answers =
-        vec![Step::Receive { from: 0, blocks: question, into: Place::Vector }, Step::Send { to: 0, blocks: answer }];
+        vec![Step::Receive { from: 0, blocks: question, into: Buffer::Vector }, Step::Send { to: 0, blocks: answer }];
     Script::of_parts(vec![asks, answers], Blocks::of([there, back]))
 }
 
@@ -20,12 +20,12 @@ pub fn ping_pong(there: u64, back: u64) -> Script {
 /// nothing.
 pub fn one_to_two(elements: u64) -> Script {
     let (message, answer) = (Range::one(0), Range::one(2));
-    let takes = Step::Receive { from: 0, blocks: message, into: Place::Vector };
+    let takes = Step::Receive { from: 0, blocks: message, into: Buffer::Vector };
     let parts = vec![
         vec![
             Step::Send { to: 1, blocks: message },
             Step::Send { to: 2, blocks: message },
-            Step::Receive { from: 2, blocks: answer, into: Place::Vector },
+            Step::Receive { from: 2, blocks: answer, into: Buffer::Vector },
         ],
         vec![takes],
         vec![takes, Step::Send { to: 0, blocks: answer }],
@@ -43,8 +43,8 @@ pub fn train(elements: u64, messages: u32, nanoseconds: u64) -> Script {
         sends.extend((nanoseconds > 0).then_some(Step::Busy { nanoseconds }));
         sends.push(Step::Send { to: 1, blocks: message });
     }
-    sends.push(Step::Receive { from: 1, blocks: answer, into: Place::Vector });
-    let mut takes = vec![Step::Receive { from: 0, blocks: message, into: Place::Vector }; times];
+    sends.push(Step::Receive { from: 1, blocks: answer, into: Buffer::Vector });
+    let mut takes = vec![Step::Receive { from: 0, blocks: message, into: Buffer::Vector }; times];
     takes.push(Step::Send { to: 0, blocks: answer });
     Script::of_parts(vec![sends, takes], Blocks::of([elements, 0]))
 }
@@ -52,7 +52,7 @@ pub fn train(elements: u64, messages: u32, nanoseconds: u64) -> Script {
 /// The second rank sends so many elements to the first, which is busy for so many nanoseconds before it takes them.
 pub fn late_receive(elements: u64, nanoseconds: u64) -> Script {
     let message = Range::one(1);
-    let takes = vec![Step::Busy { nanoseconds }, Step::Receive { from: 1, blocks: message, into: Place::Vector }];
+    let takes = vec![Step::Busy { nanoseconds }, Step::Receive { from: 1, blocks: message, into: Buffer::Vector }];
     Script::of_parts(vec![takes, vec![Step::Send { to: 0, blocks: message }]], Blocks::of([0, elements]))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::blocks::Range;
 use crate::script::Script;
-use crate::step::{Place, Step};
+use crate::step::{Buffer, Step};
 
 /// What messages and operations take, by Hockney's model with one message at a time in each direction: a message of n
 /// elements takes `latency + n * transfer` from when both sides are there. Units are the caller's; with elements in
@@ -53,7 +53,7 @@ pub enum Happening {
         /// What the receiver expected; the same in every right script.
         expected: Range,
         /// Where it went.
-        into: Place,
+        into: Buffer,
     },
     /// A rank applied the operation.
     Reduced {
@@ -79,7 +79,7 @@ struct Actor<I> {
     /// When what is done of it ended.
     done: f64,
     send: Option<(u32, Range)>,
-    receive: Option<(u32, Range, Place)>,
+    receive: Option<(u32, Range, Buffer)>,
 }
 
 /// Plays a script and returns when each rank was through, all having begun at 0. Nobody gets rid of a message before its

@@ -4,7 +4,7 @@ use crate::blocks::{Blocks, Range};
 
 /// Where blocks that arrive are put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub enum Buffer {
     /// To their places in the rank's vector.
     Vector,
     /// To the same places of a second vector, from where [`Step::Reduce`] takes them.
@@ -28,7 +28,7 @@ pub enum Step {
         /// What is received.
         blocks: Range,
         /// Where they go.
-        into: Place,
+        into: Buffer,
     },
     /// Sends and receives at once, and waits for both.
     Exchange {
@@ -41,7 +41,7 @@ pub enum Step {
         /// What is received.
         receive: Range,
         /// Where it goes.
-        into: Place,
+        into: Buffer,
     },
     /// Does something else for so long, and touches no message.
     Busy {
@@ -94,7 +94,7 @@ impl Step {
     }
 
     /// The blocks that the rank receives in this step, from whom, and where they go.
-    pub fn received(self) -> Option<(u32, Range, Place)> {
+    pub fn received(self) -> Option<(u32, Range, Buffer)> {
         match self {
             Self::Receive { from, blocks, into } => Some((from, blocks, into)),
             Self::Exchange { from, receive, into, .. } => Some((from, receive, into)),

@@ -7,7 +7,7 @@
 //! blocks at most, which is the bound, for every number of ranks and every root.
 
 use crate::blocks::Range;
-use crate::step::{Place, Step};
+use crate::step::{Buffer, Step};
 
 /// A message of the tree, seen from the root: `parent` hands on to `child` what belongs to the ranks in `blocks`.
 struct Edge {
@@ -54,7 +54,7 @@ pub(crate) fn scatter(rank: u32, ranks: u32, root: u32) -> impl Iterator<Item = 
 
 /// The blocks of each for the root: scatter backwards.
 pub(crate) fn gather(rank: u32, ranks: u32, root: u32) -> impl Iterator<Item = Step> {
-    edges(rank, ranks, root).into_iter().rev().map(move |edge| up(rank, &edge, edge.blocks, Place::Vector))
+    edges(rank, ranks, root).into_iter().rev().map(move |edge| up(rank, &edge, edge.blocks, Buffer::Vector))
 }
 
 /// The sum of all vectors for the root: bcast backwards.
@@ -62,7 +62,7 @@ pub(crate) fn reduce(rank: u32, ranks: u32, root: u32) -> impl Iterator<Item = S
     let blocks = Range::all(ranks);
     edges(rank, ranks, root).into_iter().rev().flat_map(move |edge| {
         let reduce = (rank == edge.parent).then_some(Step::Reduce { blocks });
-        [up(rank, &edge, blocks, Place::Scratch)].into_iter().chain(reduce)
+        [up(rank, &edge, blocks, Buffer::Scratch)].into_iter().chain(reduce)
     })
 }
 
@@ -71,12 +71,12 @@ fn down(rank: u32, edges: impl Iterator<Item = Edge>) -> impl Iterator<Item = St
         if rank == parent {
             Step::Send { to: child, blocks }
         } else {
-            Step::Receive { from: parent, blocks, into: Place::Vector }
+            Step::Receive { from: parent, blocks, into: Buffer::Vector }
         }
     })
 }
 
-fn up(rank: u32, edge: &Edge, blocks: Range, into: Place) -> Step {
+fn up(rank: u32, edge: &Edge, blocks: Range, into: Buffer) -> Step {
     if rank == edge.child {
         Step::Send { to: edge.parent, blocks }
     } else {

@@ -49,7 +49,7 @@ pub fn notes(findings: &Findings, tool: &str) -> Notes {
 
 /// What the comments of a rules file say about the releases it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct NotedReleases {
     /// The release that was measured.
     pub measured: Release,
     /// The releases to which it means the same.
@@ -57,12 +57,12 @@ pub struct Origin {
 }
 
 /// Reads the comments that [`notes`] makes back; none where the file has others.
-pub fn origin(text: &str) -> Option<Origin> {
+pub fn origin(text: &str) -> Option<NotedReleases> {
     let said = text.lines().find_map(|line| line.strip_prefix("# Measured on Open MPI "))?;
     let (measured, same) = said.split_once("; means the same to ")?;
     let release = |word: &str| Release::ALL.into_iter().find(|release| release.name() == word.trim_matches('.'));
     let words = same.split([',', ' ']);
-    Some(Origin { measured: release(measured)?, same: words.filter_map(release).collect() })
+    Some(NotedReleases { measured: release(measured)?, same: words.filter_map(release).collect() })
 }
 
 /// The releases that have all the algorithms and look up the same sizes, in words.

@@ -16,7 +16,7 @@ use collrules_record::findings::Criteria;
 use collrules_record::line::{Errors, Line};
 use collrules_record::pattern_fit::PatternFit;
 use collrules_record::plan::CellPlan;
-use collrules_record::study::{FORMAT, Growth, LineFit, Outcome, Overall, Study, StudyCell, StudyPoint};
+use collrules_record::study::{FORMAT, Growth, LineFit, Overall, Standing, Study, StudyCell, StudyPoint};
 use collrules_record::{Candidate, Cell, Estimate, Placement};
 use collrules_rules::{Collective, Release};
 
@@ -172,10 +172,10 @@ fn point(known: &Known, q_values: &BTreeMap<Candidate, f64>, criteria: Criteria)
     let shown = q_value.is_some_and(|q_value| q_value <= criteria.error_rate);
     let (low, high) = evidence.gain.map_or((None, None), |gain| (gain.low, gain.high));
     let outcome = match measured_as {
-        Candidate::Builtin => Outcome::Reference,
-        _ if shown && gains().all(|gain| gain > 0.0) && low.is_some_and(|low| low > 1.0) => Outcome::Faster,
-        _ if shown && gains().all(|gain| gain < 0.0) && high.is_some_and(|high| high < 1.0) => Outcome::Slower,
-        _ => Outcome::Alike,
+        Candidate::Builtin => Standing::Reference,
+        _ if shown && gains().all(|gain| gain > 0.0) && low.is_some_and(|low| low > 1.0) => Standing::Faster,
+        _ if shown && gains().all(|gain| gain < 0.0) && high.is_some_and(|high| high < 1.0) => Standing::Slower,
+        _ => Standing::Alike,
     };
     Some(StudyPoint { candidate: *candidate, measured_as: *measured_as, time, gain: evidence.gain, q_value, outcome })
 }

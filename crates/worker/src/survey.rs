@@ -5,7 +5,7 @@ use std::fs;
 use std::time::Instant;
 
 use collrules_record::rival;
-use collrules_record::survey::Place;
+use collrules_record::survey::Binding;
 use collrules_record::units::{Bytes, Seconds};
 use collrules_record::{Component, Survey};
 use collrules_rules::{Collective, Version};
@@ -46,14 +46,14 @@ pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
 }
 
 /// Where this rank may run, from the files of proc(5) and the kernel's cpufreq; what they don't say stays empty.
-fn place() -> Place {
+fn place() -> Binding {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let (status, limits) = (read("/proc/self/status"), read("/proc/self/limits"));
     let processors = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     let lockable = limits.lines().find_map(|line| line.strip_prefix("Max locked memory"));
     let online = read("/proc/cpuinfo").lines().filter(|line| line.starts_with("processor")).count();
     let governor = read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").trim().to_owned();
-    Place {
+    Binding {
         processors: processors.unwrap_or_default().trim().to_owned(),
         online: u32::try_from(online).unwrap_or(u32::MAX),
         // The soft limit; `unlimited` is none.

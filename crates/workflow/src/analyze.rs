@@ -32,12 +32,12 @@ pub struct Source {
     pub release: Release,
     /// The step of the clock they were read off; 0 where it is unknown.
     pub clock_step: Seconds,
-    origin: Origin,
+    origin: MeasuredBy,
     pub(crate) name: String,
 }
 
 /// Where timings come from.
-enum Origin {
+enum MeasuredBy {
     /// We measured them.
     Run { run: RunDir, manifest: Box<Manifest> },
     /// Others did; with what is wrong with their numbers, and what else is to be said of them.
@@ -52,7 +52,7 @@ impl Source {
         if let Some((manifest, report)) = import::open(&run)? {
             let observations = Observations::from_samples_of(&run.samples()?.text, manifest.statistic)
                 .map_err(WorkflowError::analysis(&name))?;
-            let origin = Origin::Others { found: report.findings, remarks: Vec::new() };
+            let origin = MeasuredBy::Others { found: report.findings, remarks: Vec::new() };
             let source = Self {
                 observations,
                 under_rules: None,
@@ -71,7 +71,7 @@ impl Source {
             under_rules,
             release: known_release(&manifest.survey)?,
             clock_step: manifest.survey.clock_step,
-            origin: Origin::Run { run: run.clone(), manifest: Box::new(manifest) },
+            origin: MeasuredBy::Run { run: run.clone(), manifest: Box::new(manifest) },
             name,
         };
         Ok((source, run))
@@ -104,7 +104,7 @@ impl Source {
             under_rules: None,
             release,
             clock_step: Seconds(0.0),
-            origin: Origin::Others { found, remarks: remarks.into_iter().collect() },
+            origin: MeasuredBy::Others { found, remarks: remarks.into_iter().collect() },
             name,
         })
     }
@@ -117,32 +117,32 @@ impl Source {
     /// What is to be said of numbers that others measured, in whole sentences.
     pub(crate) fn doubts(&self) -> Vec<String> {
         match &self.origin {
-            Origin::Run { .. } => Vec::new(),
-            Origin::Others { found, remarks } => remarks.iter().cloned().chain(import::remarks(found)).collect(),
+            MeasuredBy::Run { .. } => Vec::new(),
+            MeasuredBy::Others { found, remarks } => remarks.iter().cloned().chain(import::remarks(found)).collect(),
         }
     }
 
     /// The run directory, if we measured.
     pub fn run(&self) -> Option<&RunDir> {
         match &self.origin {
-            Origin::Run { run, .. } => Some(run),
-            Origin::Others { .. } => None,
+            MeasuredBy::Run { run, .. } => Some(run),
+            MeasuredBy::Others { .. } => None,
         }
     }
 
     /// The manifest, if we measured.
     pub fn manifest(&self) -> Option<&Manifest> {
         match &self.origin {
-            Origin::Run { manifest, .. } => Some(manifest),
-            Origin::Others { .. } => None,
+            MeasuredBy::Run { manifest, .. } => Some(manifest),
+            MeasuredBy::Others { .. } => None,
         }
     }
 
     /// Decides. What a validation of a run gave back to the builtin stays there.
     pub fn decide(&self, criteria: Criteria, policy: Policy) -> Result<Findings, WorkflowError> {
         match &self.origin {
-            Origin::Run { run, manifest } => decide(run, manifest, &self.observations, criteria, policy, &[]),
-            Origin::Others { found, .. } => {
+            MeasuredBy::Run { run, manifest } => decide(run, manifest, &self.observations, criteria, policy, &[]),
+            MeasuredBy::Others { found, .. } => {
                 let criteria = Criteria { clock_step: self.clock_step, ..criteria };
                 let mut findings =
                     collrules_tuner::analyze_under(&self.observations, self.release, criteria, policy, &self.name)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::Survey;
-use collrules_record::survey::Place;
+use collrules_record::survey::Binding;
 use collrules_rules::words::counted;
 
 use super::finding::Finding;
@@ -107,8 +107,8 @@ fn governor(survey: &Survey) -> Option<Finding> {
 }
 
 /// The ranks of each host.
-fn per_host(survey: &Survey) -> BTreeMap<&str, Vec<&Place>> {
-    let mut hosts: BTreeMap<&str, Vec<&Place>> = BTreeMap::new();
+fn per_host(survey: &Survey) -> BTreeMap<&str, Vec<&Binding>> {
+    let mut hosts: BTreeMap<&str, Vec<&Binding>> = BTreeMap::new();
     for (rank, host) in survey.hosts.iter().enumerate() {
         hosts.entry(host).or_default().extend(survey.places.get(rank));
     }
@@ -141,7 +141,7 @@ mod tests {
 
     /// Ranks by host and processors, on hosts with 4 processors.
     fn survey(ranks: &[(&str, &str)]) -> Survey {
-        let place = |(_, processors): &(&str, &str)| Place {
+        let place = |(_, processors): &(&str, &str)| Binding {
             processors: (*processors).to_owned(),
             online: 4,
             lockable: Some(65536),

@@ -6,7 +6,7 @@ use collrules_record::{Bytes, Cell, Even, Mockup, Ranks};
 use super::*;
 use crate::catalogue::CATALOGUE;
 use crate::memory::Term;
-use crate::program::{Group, Place, Step};
+use crate::program::{Buffer, Group, Step};
 use crate::select::{Wishes, select};
 
 /// The buffers of a rank: sent, received, and extra ones.
@@ -36,9 +36,9 @@ impl Rank {
 
     fn read(&self, part: Part) -> Vec<u8> {
         let buffer = match part.place {
-            Place::Send => &self.send,
-            Place::Receive => &self.receive,
-            Place::Extra(at) => &self.extra[at],
+            Buffer::Send => &self.send,
+            Buffer::Receive => &self.receive,
+            Buffer::Extra(at) => &self.extra[at],
         };
         buffer[part.first..part.first + part.len].to_vec()
     }
@@ -49,9 +49,9 @@ impl Rank {
             return;
         }
         let buffer = match part.place {
-            Place::Send => panic!("what the caller sends is not written to"),
-            Place::Receive => &mut self.receive,
-            Place::Extra(at) => &mut self.extra[at],
+            Buffer::Send => panic!("what the caller sends is not written to"),
+            Buffer::Receive => &mut self.receive,
+            Buffer::Extra(at) => &mut self.extra[at],
         };
         buffer[part.first..part.first + part.len].copy_from_slice(bytes);
     }

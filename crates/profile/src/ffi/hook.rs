@@ -16,7 +16,7 @@ use super::mpi::{Mpi, number_of};
 use super::next;
 use super::passed::Passed;
 use crate::communicators::Known;
-use crate::leave::{Place, leave_foreign};
+use crate::leave::{RecordFile, leave_foreign};
 use crate::recorder::{Beside, Process, Recorder, Seen, inside, is_inside};
 use crate::table::{ANY_GROUP, Key};
 
@@ -24,7 +24,7 @@ use crate::table::{ANY_GROUP, Key};
 struct Hook {
     mpi: Mpi,
     recorder: Recorder,
-    place: Place,
+    place: RecordFile,
     /// The key of the numbers kept with communicators.
     key: Option<c_int>,
 }
@@ -123,7 +123,7 @@ pub(super) fn begin() {
         ranks,
         imbalance,
     };
-    let place = Place::new(&directory, process.rank);
+    let place = RecordFile::new(&directory, process.rank);
     let key = mpi.key(freed);
     let hook = HOOK.get_or_init(|| Hook { mpi, recorder: Recorder::new(process), place, key });
     COUNTING.store(true, Release);

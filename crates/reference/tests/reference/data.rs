@@ -1,6 +1,6 @@
 //! Every script, played in memory: each rank ends up with what the collective promises.
 
-use collrules_reference::{Blocks, Happening, Machine, Place, Primitive, Range, Reference, Script, Step, play};
+use collrules_reference::{Blocks, Buffer, Happening, Machine, Primitive, Range, Reference, Script, Step, play};
 use collrules_rules::Collective;
 use proptest::prelude::*;
 
@@ -60,7 +60,7 @@ fn played(script: &Script, mut vectors: Vec<Vector>) -> Vec<Vector> {
             assert!(!place.is_empty(), "no message without elements");
             let data = vectors[from as usize][place.clone()].to_vec();
             assert!(data.iter().all(Option::is_some), "{from} sends {to} what it does not have: {sent:?}");
-            let into = if into == Place::Vector { &mut vectors } else { &mut scratch };
+            let into = if into == Buffer::Vector { &mut vectors } else { &mut scratch };
             into[to as usize][place].copy_from_slice(&data);
         }
         Happening::Reduced { rank, blocks: reduced } => {

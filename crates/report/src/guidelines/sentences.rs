@@ -119,7 +119,9 @@ fn cure(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String 
             format!("{named} would cure it ({gain:.2}x), but `collrules tune` writes no rule for it: {why}. {instead}")
         }
         Cure::Han { algorithm, gain } => {
-            format!("HAN's own algorithm {algorithm} cures it ({gain:.2}x): `collrules tune` asks for it in HAN's rules file.")
+            format!(
+                "HAN's own algorithm {algorithm} cures it ({gain:.2}x): `collrules tune` asks for it in HAN's rules file."
+            )
         }
         Cure::Barred { choice, gain, why, assumption } => {
             let permits = assumption.map_or(String::new(), |assumption| {

@@ -9,7 +9,7 @@ use collrules_rules::Collective;
 
 /// Who measured.
 #[derive(Clone, Debug)]
-pub enum Origin<'a> {
+pub enum MeasuredBy<'a> {
     /// We did, or simulated.
     Measured(&'a Manifest),
     /// Others did, and a table has their times.
@@ -29,7 +29,7 @@ pub struct About<'a> {
     /// What is asked, in a paragraph.
     pub question: String,
     /// Where the numbers come from.
-    pub origin: Origin<'a>,
+    pub origin: MeasuredBy<'a>,
     /// What else to know about the measurements, such as what was left out, in whole sentences.
     pub remarks: Vec<String>,
     /// How to make it again.
@@ -48,13 +48,13 @@ impl About<'_> {
     /// Communicator sizes above this had more ranks than slots, as far as that is known.
     pub(super) fn slots(&self) -> Ranks {
         match &self.origin {
-            Origin::Measured(manifest) => manifest.survey.slots(),
-            Origin::Others { .. } => Ranks(u32::MAX),
+            MeasuredBy::Measured(manifest) => manifest.survey.slots(),
+            MeasuredBy::Others { .. } => Ranks(u32::MAX),
         }
     }
 
     /// Whether a cost model gave the times.
     pub(super) fn is_simulated(&self) -> bool {
-        matches!(&self.origin, Origin::Measured(manifest) if manifest.backend == "simulation")
+        matches!(&self.origin, MeasuredBy::Measured(manifest) if manifest.backend == "simulation")
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use collrules_record::estimate::geometric_mean;
-use collrules_record::study::{LineFit, Outcome, Overall, Study, StudyCell, StudyPoint};
+use collrules_record::study::{LineFit, Overall, Standing, Study, StudyCell, StudyPoint};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::words::{counted, listed};
 use collrules_rules::{Collective, registry};
 
-use super::about::{About, Origin};
+use super::about::{About, MeasuredBy};
 use super::names::{candidates, collectives, name, place};
 use crate::words::{ends, interval};
 
@@ -42,7 +42,7 @@ fn against_builtin(study: &Study, collective: Collective, cells: &[&StudyCell]) 
     let beaten: Vec<(&StudyCell, &StudyPoint)> = cells
         .iter()
         .filter_map(|cell| {
-            let faster = cell.points.iter().filter(|point| point.outcome == Outcome::Faster);
+            let faster = cell.points.iter().filter(|point| point.outcome == Standing::Faster);
             Some((*cell, faster.max_by(|a, b| gain(a).total_cmp(&gain(b)))?))
         })
         .collect();
@@ -107,7 +107,7 @@ fn times_as_fast(gain: Estimate) -> String {
 /// Cells in which a candidate is faster, slower, and not told apart.
 fn counts(cells: &[&StudyCell], candidate: Candidate) -> [usize; 3] {
     let points = || cells.iter().flat_map(|cell| &cell.points).filter(|point| point.candidate == candidate);
-    [Outcome::Faster, Outcome::Slower, Outcome::Alike].map(|wanted| points().filter(|p| p.outcome == wanted).count())
+    [Standing::Faster, Standing::Slower, Standing::Alike].map(|wanted| points().filter(|p| p.outcome == wanted).count())
 }
 
 fn verdicts(study: &Study, overall: &Overall, [faster, slower, alike]: [usize; 3]) -> String {
@@ -255,11 +255,11 @@ fn reach(study: &Study, about: &About<'_>) -> String {
         let tried = tried.len();
         let offered = match &about.origin {
             // Algorithm 0 stands for the builtin.
-            Origin::Measured(manifest) => {
+            MeasuredBy::Measured(manifest) => {
                 let listed = manifest.survey.algorithms.get(&collective).map_or(&[][..], Vec::as_slice);
                 listed.iter().filter(|(id, _)| *id != 0).count()
             }
-            Origin::Others { .. } => registry::algorithms(study.release, collective).count(),
+            MeasuredBy::Others { .. } => registry::algorithms(study.release, collective).count(),
         };
         format!("{tried} of {offered} algorithms of {collective}")
     };
@@ -268,7 +268,7 @@ fn reach(study: &Study, about: &About<'_>) -> String {
         true => "with the parameters that the tables name",
         false => "each without variations of its parameters",
     };
-    let where_from = if matches!(about.origin, Origin::Others { .. }) {
+    let where_from = if matches!(about.origin, MeasuredBy::Others { .. }) {
         "they hold for the machine, the release and the placement of ranks that they were taken on".to_owned()
     } else if about.is_simulated() {
         "they come from a cost model, and say nothing about any machine".to_owned()

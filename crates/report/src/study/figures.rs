@@ -1,6 +1,6 @@
 //! The figures of a study.
 
-use collrules_record::study::{Outcome, Study, StudyCell};
+use collrules_record::study::{Standing, Study, StudyCell};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::Collective;
@@ -135,7 +135,7 @@ fn points<'a>(
 ) -> Vec<Reading> {
     let point = |cell: &StudyCell| {
         let found = cell.points.iter().find(|point| {
-            point.candidate == candidate && (candidate != Candidate::Builtin || point.outcome == Outcome::Reference)
+            point.candidate == candidate && (candidate != Candidate::Builtin || point.outcome == Standing::Reference)
         })?;
         Some(Reading { x: x(cell.cell)?, time: found.time })
     };

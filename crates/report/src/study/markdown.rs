@@ -6,7 +6,7 @@ use collrules_record::findings::Statistic;
 use collrules_record::study::Study;
 use collrules_rules::words::counted;
 
-use super::about::{About, Origin};
+use super::about::{About, MeasuredBy};
 use super::conclusion::conclusion;
 use super::figures::{figures, undrawn};
 use super::{curves, references, tables};
@@ -54,7 +54,7 @@ fn measured(study: &Study, about: &About<'_>) -> String {
     let tests = study.cells.iter().flat_map(|cell| &cell.points).filter(|point| point.q_value.is_some()).count();
     let launches = counted(study.launches, "launch");
     let (who, candidates) = match &about.origin {
-        Origin::Measured(manifest) => {
+        MeasuredBy::Measured(manifest) => {
             let survey = &manifest.survey;
             let mut hosts = survey.hosts.clone();
             hosts.sort_unstable();
@@ -73,7 +73,7 @@ fn measured(study: &Study, about: &About<'_>) -> String {
                               before its time counts.";
             (who, candidates)
         }
-        Origin::Others { name, statistic } => {
+        MeasuredBy::Others { name, statistic } => {
             let what = match statistic {
                 Statistic::RankAverage => "averages over ranks and calls, which hide the slowest rank and the spread",
                 _ => "those of the slowest rank",

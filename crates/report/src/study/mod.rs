@@ -24,7 +24,7 @@ mod placements;
 mod references;
 mod tables;
 
-pub use about::{About, Origin};
+pub use about::{About, MeasuredBy};
 pub use conclusion::conclusion;
 pub use figures::{Figure, figures, undrawn};
 pub use markdown::markdown;

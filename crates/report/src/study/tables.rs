@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use collrules_record::Candidate;
-use collrules_record::study::{Outcome, Study, StudyCell, StudyPoint};
+use collrules_record::study::{Standing, Study, StudyCell, StudyPoint};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::Collective;
 
@@ -101,10 +101,10 @@ fn column(study: &Study, cell: &StudyCell, candidate: Candidate) -> String {
     }
     let StudyPoint { time, outcome, .. } = point;
     let mark = match outcome {
-        Outcome::Reference => "",
-        Outcome::Faster => " +",
-        Outcome::Slower => " -",
-        Outcome::Alike => " =",
+        Standing::Reference => "",
+        Standing::Faster => " +",
+        Standing::Slower => " -",
+        Standing::Alike => " =",
     };
     let micros = time.map(|seconds| MICRO * seconds);
     interval(micros, if micros.point < 9.995 { 2 } else { 1 }) + mark
@@ -145,10 +145,10 @@ pub fn csv(study: &Study) -> String {
         for point in &cell.points {
             let collrules_record::Cell { collective, ranks, bytes } = cell.cell;
             let outcome = match point.outcome {
-                Outcome::Reference => "reference",
-                Outcome::Faster => "faster",
-                Outcome::Slower => "slower",
-                Outcome::Alike => "alike",
+                Standing::Reference => "reference",
+                Standing::Faster => "faster",
+                Standing::Slower => "slower",
+                Standing::Alike => "alike",
             };
             // Names hold commas where parameters are said.
             let algorithm = name(study, collective, point.candidate);

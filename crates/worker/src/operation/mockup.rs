@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use collrules_guidelines::program::Reducing;
-use collrules_guidelines::{Call, Part, Place, Program, Seat, Step};
+use collrules_guidelines::{Buffer, Call, Part, Program, Seat, Step};
 use mpi::topology::SimpleCommunicator;
 
 use super::memory::{TooLarge, buffer};
@@ -97,7 +97,7 @@ impl Ready {
             (Call::Bcast, _) if from == to => {
                 return match to.place {
                     // The root's alone, which is only read.
-                    Place::Send => calls::bcast_from(comm, buffers.read(from), &mut []),
+                    Buffer::Send => calls::bcast_from(comm, buffers.read(from), &mut []),
                     _ => calls::bcast(comm, buffers.write(to)),
                 };
             }
@@ -165,9 +165,9 @@ struct Buffers<'a> {
 impl Buffers<'_> {
     fn read(&self, part: Part) -> &[u8] {
         let buffer = match part.place {
-            Place::Send => self.send,
-            Place::Receive => &*self.receive,
-            Place::Extra(at) => bytes(&self.extra[at]),
+            Buffer::Send => self.send,
+            Buffer::Receive => &*self.receive,
+            Buffer::Extra(at) => bytes(&self.extra[at]),
         };
         &buffer[part.first..part.first + part.len]
     }
@@ -176,9 +176,9 @@ impl Buffers<'_> {
         let range = part.first..part.first + part.len;
         match part.place {
             // Nothing is written to what the caller sends: programs name it where nothing is received.
-            Place::Send => &mut [],
-            Place::Receive => &mut self.receive[range],
-            Place::Extra(at) => &mut bytes_mut(&mut self.extra[at])[range],
+            Buffer::Send => &mut [],
+            Buffer::Receive => &mut self.receive[range],
+            Buffer::Extra(at) => &mut bytes_mut(&mut self.extra[at])[range],
         }
     }
 
@@ -186,19 +186,19 @@ impl Buffers<'_> {
     fn pair(&mut self, from: Part, to: Part) -> (&[u8], &mut [u8]) {
         let (reading, writing) = (from.first..from.first + from.len, to.first..to.first + to.len);
         match (from.place, to.place) {
-            (Place::Send, Place::Receive) => (&self.send[reading], &mut self.receive[writing]),
-            (Place::Send, Place::Extra(at)) => (&self.send[reading], &mut bytes_mut(&mut self.extra[at])[writing]),
-            (Place::Receive, Place::Extra(at)) => {
+            (Buffer::Send, Buffer::Receive) => (&self.send[reading], &mut self.receive[writing]),
+            (Buffer::Send, Buffer::Extra(at)) => (&self.send[reading], &mut bytes_mut(&mut self.extra[at])[writing]),
+            (Buffer::Receive, Buffer::Extra(at)) => {
                 (&self.receive[reading], &mut bytes_mut(&mut self.extra[at])[writing])
             }
-            (Place::Extra(at), Place::Receive) => (&bytes(&self.extra[at])[reading], &mut self.receive[writing]),
-            (Place::Extra(one), Place::Extra(other)) => {
+            (Buffer::Extra(at), Buffer::Receive) => (&bytes(&self.extra[at])[reading], &mut self.receive[writing]),
+            (Buffer::Extra(one), Buffer::Extra(other)) => {
                 let [one, other] = self.extra.get_disjoint_mut([one, other]).expect("programs do not copy in place");
                 (&bytes(one)[reading], &mut bytes_mut(other)[writing])
             }
             // Nothing is received.
-            (_, Place::Send) => (self.read(from), &mut []),
-            (Place::Receive, Place::Receive) => (&[], &mut self.receive[writing]),
+            (_, Buffer::Send) => (self.read(from), &mut []),
+            (Buffer::Receive, Buffer::Receive) => (&[], &mut self.receive[writing]),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A pattern on buffers of its own, with known data and its check.
 
 use collrules_record::{Cast, Pattern};
-use collrules_reference::{Blocks, Ending, Origin, Place, Step, ending};
+use collrules_reference::{Blocks, Buffer, Contribution, Ending, Step, ending};
 use mpi::topology::SimpleCommunicator;
 
 use super::data::Known;
@@ -107,7 +107,7 @@ impl<T: Summed> Acting<T> {
     fn new(roles: Vec<Option<Role>>, blocks: Blocks) -> Result<Self, TooLarge> {
         let takes_part = roles.iter().any(Option::is_some);
         let uses_scratch = |step: &Step| {
-            matches!(step, Step::Reduce { .. }) || step.received().is_some_and(|(_, _, into)| into == Place::Scratch)
+            matches!(step, Step::Reduce { .. }) || step.received().is_some_and(|(_, _, into)| into == Buffer::Scratch)
         };
         let has_scratch = roles.iter().flatten().any(|role| role.steps.iter().any(uses_scratch));
         let total = blocks.total() as usize;
@@ -121,10 +121,10 @@ impl<T: Summed> Acting<T> {
 }
 
 /// The salt of the data that a vector begins with.
-fn salt_of(place: Place, salt: u64) -> u64 {
+fn salt_of(place: Buffer, salt: u64) -> u64 {
     match place {
-        Place::Vector => salt,
-        Place::Scratch => !salt,
+        Buffer::Vector => salt,
+        Buffer::Scratch => !salt,
     }
 }
 
@@ -136,7 +136,7 @@ impl<T: Summed> Acts for Acting<T> {
 
     fn fill(&mut self, cast: usize, salt: u64) {
         let Some(role) = &self.roles[cast] else { return };
-        for (vector, place) in [(&mut self.vector, Place::Vector), (&mut self.scratch, Place::Scratch)] {
+        for (vector, place) in [(&mut self.vector, Buffer::Vector), (&mut self.scratch, Buffer::Scratch)] {
             let salt = salt_of(place, salt);
             vector.iter_mut().enumerate().for_each(|(at, element)| *element = T::sent(salt, role.part, at));
         }
@@ -147,7 +147,7 @@ impl<T: Summed> Acts for Acting<T> {
         (0..).zip(&role.ending).all(|(block, origins)| {
             self.blocks.elements(collrules_reference::Range::one(block)).all(|at| {
                 let at = at as usize;
-                let known = |origin: &Origin| T::sent(salt_of(origin.place, salt), origin.rank as usize, at);
+                let known = |origin: &Contribution| T::sent(salt_of(origin.place, salt), origin.rank as usize, at);
                 let sum = origins.iter().map(known).reduce(T::plus);
                 sum == Some(self.vector[at])
             })

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use collrules_record::Cell;
-use collrules_reference::{Blocks, Place, Reference, Step};
+use collrules_reference::{Blocks, Buffer, Reference, Step};
 use mpi::topology::SimpleCommunicator;
 
 use super::memory::{TooLarge, buffer};
@@ -110,18 +110,18 @@ pub(super) fn perform<T: Element>(
     for step in steps {
         match *step {
             Step::Send { to, blocks } => messages.send(&vector[place(blocks)], to)?,
-            Step::Receive { from, blocks, into: Place::Vector } => {
+            Step::Receive { from, blocks, into: Buffer::Vector } => {
                 messages.receive(&mut vector[place(blocks)], from)?
             }
-            Step::Receive { from, blocks, into: Place::Scratch } => {
+            Step::Receive { from, blocks, into: Buffer::Scratch } => {
                 messages.receive(&mut scratch[place(blocks)], from)?;
             }
-            Step::Exchange { to, send, from, receive, into: Place::Vector } => {
+            Step::Exchange { to, send, from, receive, into: Buffer::Vector } => {
                 let both = vector.get_disjoint_mut([place(send), place(receive)]);
                 let [data, into] = both.expect("nobody receives what it sends meanwhile");
                 messages.exchange(data, to, into, from)?;
             }
-            Step::Exchange { to, send, from, receive, into: Place::Scratch } => {
+            Step::Exchange { to, send, from, receive, into: Buffer::Scratch } => {
                 messages.exchange(&vector[place(send)], to, &mut scratch[place(receive)], from)?;
             }
             Step::Busy { nanoseconds } => busy(Duration::from_nanos(nanoseconds)),

@@ -87,11 +87,26 @@ pub fn of_input(
 ) -> Result<(Option<RunDir>, Checked), WorkflowError> {
     let (source, run) = if input.is_dir() {
         let (source, run) = Source::of_run(input, session)?;
+        say_what_is_missing(&source, session)?;
         (source, Some(run))
     } else {
         (Source::of_table(input, collrules_import::Options::of(release), session)?, None)
     };
     Ok((run, judge(&source, judging)?))
+}
+
+/// Says that a check was interrupted, and how it is resumed.
+fn say_what_is_missing(source: &Source, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+    let (Some(run), Some(manifest)) = (source.run(), source.manifest()) else { return Ok(()) };
+    let plans = if under_rules::deployment(run)?.is_some() { 2 } else { 1 };
+    let (planned, complete) = (plans * manifest.plan.launches, run.progress().complete);
+    if complete < planned {
+        session.say(&format!(
+            "only {complete} of {planned} launches are complete; `collrules guidelines --resume {}` measures the others",
+            source.name(),
+        ));
+    }
+    Ok(())
 }
 
 fn judge(source: &Source, judging: Judging) -> Result<Checked, WorkflowError> {

@@ -65,14 +65,14 @@ pub(super) struct Definition {
     pub(super) over_sizes: Vec<Ranks>,
     pub(super) builtin: bool,
     /// The placements that are compared; none where mpirun's own is taken.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<Mapping>,
     /// What others found to be the best class.
     pub(super) claims: BTreeMap<Collective, Vec<Candidate>>,
 }
 
 /// How the ranks are spread over the hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Mapping {
     /// Evenly over so many of them.
     Nodes(u32),
     /// As mpirun maps them by this.
@@ -83,7 +83,7 @@ pub(super) enum Place {
 const MAPPINGS: [&str; 10] =
     ["slot", "hwthread", "core", "l1cache", "l2cache", "l3cache", "numa", "socket", "package", "node"];
 
-impl Place {
+impl Mapping {
     /// In words.
     pub(super) fn name(&self) -> String {
         match self {
@@ -233,7 +233,7 @@ fn parse(text: &str) -> Result<Definition, String> {
     })
 }
 
-fn places(nodes: &[u32], map_by: &[String]) -> Result<Vec<Place>, String> {
+fn places(nodes: &[u32], map_by: &[String]) -> Result<Vec<Mapping>, String> {
     if !nodes.is_empty() && !map_by.is_empty() {
         return Err(
             "nodes and map-by: a study compares either numbers of nodes or mappings; name one of them".to_owned()
@@ -245,9 +245,9 @@ fn places(nodes: &[u32], map_by: &[String]) -> Result<Vec<Place>, String> {
     let mapping = |text: &String| {
         let known = MAPPINGS.into_iter().find(|known| known == text);
         let known = known.ok_or_else(|| format!("map-by: `{text}` is none of {}", MAPPINGS.join(", ")))?;
-        Ok(Place::MapBy(known))
+        Ok(Mapping::MapBy(known))
     };
-    let mut places: Vec<Place> = nodes.iter().map(|nodes| Place::Nodes(*nodes)).collect();
+    let mut places: Vec<Mapping> = nodes.iter().map(|nodes| Mapping::Nodes(*nodes)).collect();
     places.extend(map_by.iter().map(mapping).collect::<Result<Vec<_>, String>>()?);
     let twice = places.iter().enumerate().find(|(at, place)| places[..*at].contains(place));
     twice.map_or(Ok(()), |(_, place)| Err(format!("{} is named twice", place.name())))?;

@@ -10,7 +10,7 @@ use collrules_record::rundir::RunDir;
 use collrules_record::study::Study;
 use collrules_record::units::Ranks;
 use collrules_record::{Candidate, Manifest};
-use collrules_report::study::{About, Origin};
+use collrules_report::study::{About, MeasuredBy};
 use collrules_rules::{Collective, deploy};
 use collrules_runner::RunnerError;
 use collrules_runner::grid::known_release;
@@ -177,7 +177,7 @@ fn about<'a>(
     About {
         title: definition.title.clone(),
         question: definition.question.clone(),
-        origin: Origin::Measured(manifest),
+        origin: MeasuredBy::Measured(manifest),
         remarks: remarks(options, definition, manifest, scope, found),
         command: typed(&session.command),
         over_ranks: definition.over_ranks.clone(),

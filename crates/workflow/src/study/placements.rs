@@ -9,7 +9,7 @@ use collrules_record::rundir;
 use collrules_record::units::Ranks;
 use collrules_report::study::{Placed, Placements, placements as page};
 
-use super::definition::{Definition, Place};
+use super::definition::{Definition, Mapping};
 use super::one::{RUN, one, typed};
 use super::written::{README, Studied};
 use crate::error::WorkflowError;
@@ -21,7 +21,7 @@ pub(super) fn are_in(directory: &Path, definition: &Definition) -> bool {
     definition.places.iter().any(|place| run_of(directory, place).is_dir())
 }
 
-fn run_of(directory: &Path, place: &Place) -> PathBuf {
+fn run_of(directory: &Path, place: &Mapping) -> PathBuf {
     directory.join(place.directory()).join(RUN)
 }
 
@@ -85,18 +85,18 @@ pub(super) fn study(
 }
 
 /// Why the hosts cannot give a placement, if they cannot.
-fn obstacle(place: &Place, ranks: Ranks, hosts: &[u32], simulated: bool) -> Option<String> {
+fn obstacle(place: &Mapping, ranks: Ranks, hosts: &[u32], simulated: bool) -> Option<String> {
     match place {
-        Place::Nodes(nodes) if *nodes as usize > hosts.len() => Some(format!("there are {} hosts", hosts.len())),
-        Place::Nodes(nodes) if simulated && *nodes != ranks.0 => Some("simulated ranks have a host each".to_owned()),
-        Place::MapBy(_) if simulated => Some("simulated ranks have a host each".to_owned()),
-        Place::Nodes(nodes) => {
+        Mapping::Nodes(nodes) if *nodes as usize > hosts.len() => Some(format!("there are {} hosts", hosts.len())),
+        Mapping::Nodes(nodes) if simulated && *nodes != ranks.0 => Some("simulated ranks have a host each".to_owned()),
+        Mapping::MapBy(_) if simulated => Some("simulated ranks have a host each".to_owned()),
+        Mapping::Nodes(nodes) => {
             let each = ranks.0 / nodes;
             let wide = hosts.iter().filter(|slots| **slots >= each).count();
             (wide < *nodes as usize)
                 .then(|| format!("{each} slots on each of {nodes} hosts are needed, and {wide} have them"))
         }
-        Place::MapBy(_) => None,
+        Mapping::MapBy(_) => None,
     }
 }
 
@@ -108,7 +108,7 @@ fn ranks(options: &Studying, definition: &Definition) -> Result<Ranks, WorkflowE
         return Err(refused("placements are compared for one number of ranks; name one with np, or --np".to_owned()));
     };
     let uneven = definition.places.iter().find_map(|place| match place {
-        Place::Nodes(nodes) if !ranks.0.is_multiple_of(*nodes) => Some(*nodes),
+        Mapping::Nodes(nodes) if !ranks.0.is_multiple_of(*nodes) => Some(*nodes),
         _ => None,
     });
     uneven.map_or(Ok(*ranks), |nodes| Err(refused(format!("{ranks} ranks cannot be spread evenly over {nodes} nodes"))))
@@ -125,7 +125,7 @@ fn hosts(options: &Studying, session: &mut Session<'_>) -> Result<Vec<u32>, Work
 }
 
 /// The same study on one placement.
-fn placed_options(options: &Studying, place: &Place, ranks: Ranks) -> Studying {
+fn placed_options(options: &Studying, place: &Mapping, ranks: Ranks) -> Studying {
     let run = options.run.as_ref().map(|runs| run_of(runs, place));
     let mut options = Studying { out: options.out.join(place.directory()), run, ..options.clone() };
     options.ranks = vec![ranks];

@@ -10,7 +10,7 @@ use collrules_record::rundir::RunDir;
 use collrules_record::study::Study;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Placement};
-use collrules_report::study::{About, Origin, candidate_name};
+use collrules_report::study::{About, MeasuredBy, candidate_name};
 use collrules_rules::Collective;
 
 use super::definition::Definition;
@@ -76,7 +76,7 @@ fn about<'a>(
     let mut remarks: Vec<String> = options.note.iter().cloned().collect();
     remarks.extend(scope.into_iter().flat_map(|scope| missing(scope, found)));
     remarks.extend(source.doubts());
-    let origin = Origin::Others { name: source.name.clone(), statistic: source.observations.statistic() };
+    let origin = MeasuredBy::Others { name: source.name.clone(), statistic: source.observations.statistic() };
     let command = typed(&session.command);
     let ranks: BTreeSet<Ranks> = found.cells.iter().map(|cell| cell.cell.ranks).collect();
     match definition {

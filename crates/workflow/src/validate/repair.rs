@@ -14,7 +14,7 @@ use collrules_tuner::repair::{Reach, Repair, all_told, repair, without};
 
 use super::comparison::Bench;
 use super::kept::Original;
-use super::subject::{Origin, Subject, Tuned};
+use super::subject::{RulesFrom, Subject, Tuned};
 use crate::error::WorkflowError;
 use crate::prove::{self, Draft};
 use crate::publish::{self, Published};
@@ -66,7 +66,7 @@ fn repaired(
     repair: &Repair,
     session: &mut Session<'_>,
 ) -> Result<Validation, WorkflowError> {
-    if matches!(subject.origin, Origin::Run(_)) {
+    if matches!(subject.origin, RulesFrom::Run(_)) {
         analyze_anew(home, bench, subject, claimed, session)
     } else {
         rewrite(home, bench, subject, claimed, repair)
@@ -82,7 +82,7 @@ fn analyze_anew(
     mut claimed: Validation,
     session: &mut Session<'_>,
 ) -> Result<Validation, WorkflowError> {
-    let Origin::Run(tuned) = &subject.origin else { return Ok(claimed) };
+    let RulesFrom::Run(tuned) = &subject.origin else { return Ok(claimed) };
     let Tuned { run, manifest, findings: before } = tuned.as_ref().clone();
     let (criteria, policy) = (before.criteria, before.tree.policy);
     let findings = analyze::giving_back(&run, &manifest, criteria, policy, &claimed.given_back, session)?;
@@ -114,7 +114,7 @@ fn analyze_anew(
         proof,
     };
     published.write()?;
-    subject.origin = Origin::Run(Box::new(Tuned { run, manifest, findings }));
+    subject.origin = RulesFrom::Run(Box::new(Tuned { run, manifest, findings }));
     Ok(claimed)
 }
 
@@ -126,7 +126,7 @@ fn rewrite(
     claimed: Validation,
     repair: &Repair,
 ) -> Result<Validation, WorkflowError> {
-    let Origin::Foreign(foreign) = &subject.origin else { return Err(unchanged(subject)) };
+    let RulesFrom::Foreign(foreign) = &subject.origin else { return Err(unchanged(subject)) };
     let table = without(&subject.table, &repair.ranges);
     let han = foreign.without(subject.release, &repair.ranges);
     if table == subject.table && han.as_ref() == foreign.han.as_ref().map(|(_, table)| table) {

@@ -34,11 +34,11 @@ pub struct Opened {
     text: Option<Vec<u8>>,
     /// HAN's file of a tuning from elsewhere.
     half: Option<Half>,
-    origin: Origin,
+    origin: RulesFrom,
 }
 
 /// Where a rules file comes from.
-pub(super) enum Origin {
+pub(super) enum RulesFrom {
     /// From elsewhere.
     Foreign(Foreign),
     /// From an analysis of what others measured.
@@ -69,7 +69,8 @@ pub fn open(path: &Path, half: Option<&Path>) -> Result<Opened, WorkflowError> {
             "{shown} is part of a run, which has its own file for HAN: leave out --han"
         )));
     }
-    let origin = if is_of_run { Origin::of(Published::open(directory)?) } else { Origin::Foreign(Foreign::default()) };
+    let origin =
+        if is_of_run { RulesFrom::of(Published::open(directory)?) } else { RulesFrom::Foreign(Foreign::default()) };
     if !is_of_run && han::is_han(&text) {
         if half.is_some() {
             let why = format!("{shown} is a rules file for coll/han itself: name that of coll/tuned before --han");
@@ -82,7 +83,7 @@ pub fn open(path: &Path, half: Option<&Path>) -> Result<Opened, WorkflowError> {
     Ok(Opened { file, shown, text: Some(text), half, origin })
 }
 
-impl Origin {
+impl RulesFrom {
     fn of(published: Published) -> Self {
         let Published { run, findings, manifest, .. } = published;
         match manifest {
@@ -109,14 +110,16 @@ impl Opened {
     /// All settings that put the tuning in force: none where it changes nothing.
     pub fn settings(&self) -> Result<BTreeMap<String, String>, WorkflowError> {
         let tuning = match &self.origin {
-            Origin::Foreign(_) => {
+            RulesFrom::Foreign(_) => {
                 let path = |path: &Path| path.to_string_lossy().into_owned();
                 let han = self.half.as_ref().map(|half| path(&half.file));
                 Tuning { rules: self.text.is_some().then(|| path(&self.file)), han, pins: Pins::new() }
             }
-            Origin::Analysis { run, findings } => publish::tuning(run, findings, served::pins(&Pins::new(), findings)),
-            Origin::Run(tuned) if tuned.findings.changes_nothing() => Tuning::default(),
-            Origin::Run(tuned) => {
+            RulesFrom::Analysis { run, findings } => {
+                publish::tuning(run, findings, served::pins(&Pins::new(), findings))
+            }
+            RulesFrom::Run(tuned) if tuned.findings.changes_nothing() => Tuning::default(),
+            RulesFrom::Run(tuned) => {
                 let pins = served::pins(&tuned.manifest.pins, &tuned.findings);
                 publish::tuning(&tuned.run, &tuned.findings, pins)
             }
@@ -139,7 +142,7 @@ impl Opened {
     /// The run that the file was made in, if we measured it.
     pub(super) fn measured(&self) -> Option<(&RunDir, &Manifest)> {
         match &self.origin {
-            Origin::Run(tuned) => Some((&tuned.run, &tuned.manifest)),
+            RulesFrom::Run(tuned) => Some((&tuned.run, &tuned.manifest)),
             _ => None,
         }
     }
@@ -164,7 +167,7 @@ pub(super) struct Subject {
     /// The ranks of the job.
     pub(super) ranks: Ranks,
     /// Where the file comes from.
-    pub(super) origin: Origin,
+    pub(super) origin: RulesFrom,
     /// What the file was before it was repaired.
     pub(super) kept: Option<PathBuf>,
 }
@@ -198,10 +201,10 @@ impl Subject {
             ));
             let beside = file.with_file_name(rundir::HAN);
             half = beside.is_file().then(|| Half::open(&beside)).transpose()?;
-            origin = Origin::Foreign(Foreign::default());
+            origin = RulesFrom::Foreign(Foreign::default());
         }
         whole(&origin, &behaviour)?;
-        if let Origin::Foreign(foreign) = &mut origin {
+        if let RulesFrom::Foreign(foreign) = &mut origin {
             foreign.has_rules = text.is_some();
             let read = |half: Half| Ok::<_, WorkflowError>((half.file.clone(), half.read(&behaviour, session)?));
             foreign.han = half.map(read).transpose()?;
@@ -214,7 +217,7 @@ impl Subject {
         let run = &published.run;
         let (file, shown) = (run.absolute().join(rundir::RULES), run.file(rundir::RULES).display().to_string());
         let table = published.findings.table.clone();
-        let mut subject = Self::from(file, shown, table, Origin::of(published), started);
+        let mut subject = Self::from(file, shown, table, RulesFrom::of(published), started);
         let tuned: Vec<Cell> = subject.tuned().into_iter().collect();
         let mut cells = tuned.clone();
         cells.extend(subject.between(&tuned));
@@ -224,19 +227,19 @@ impl Subject {
         subject
     }
 
-    fn from(file: PathBuf, shown: String, table: RuleTable, origin: Origin, started: &Started) -> Self {
+    fn from(file: PathBuf, shown: String, table: RuleTable, origin: RulesFrom, started: &Started) -> Self {
         let pins = match &origin {
-            Origin::Foreign(_) => started.pins.clone(),
-            Origin::Analysis { findings, .. } => served::pins(&Pins::new(), findings),
-            Origin::Run(tuned) => served::pins(&tuned.manifest.pins, &tuned.findings),
+            RulesFrom::Foreign(_) => started.pins.clone(),
+            RulesFrom::Analysis { findings, .. } => served::pins(&Pins::new(), findings),
+            RulesFrom::Run(tuned) => served::pins(&tuned.manifest.pins, &tuned.findings),
         };
         let ranks = match &origin {
-            Origin::Run(tuned) => tuned.manifest.plan.ranks,
+            RulesFrom::Run(tuned) => tuned.manifest.plan.ranks,
             _ => Ranks(0),
         };
         let (release, version) = (started.release, started.survey.version);
         let handover = match &origin {
-            Origin::Foreign(foreign) => foreign.handover(),
+            RulesFrom::Foreign(foreign) => foreign.handover(),
             _ => origin.findings().map(|findings| findings.handover.clone()).unwrap_or_default(),
         };
         Self { file, shown, table, handover, release, version, pins, cells: Vec::new(), ranks, origin, kept: None }
@@ -245,24 +248,24 @@ impl Subject {
     /// The directory with the findings of the file.
     pub(super) fn run(&self) -> Option<&RunDir> {
         match &self.origin {
-            Origin::Foreign(_) => None,
-            Origin::Analysis { run, .. } => Some(run),
-            Origin::Run(tuned) => Some(&tuned.run),
+            RulesFrom::Foreign(_) => None,
+            RulesFrom::Analysis { run, .. } => Some(run),
+            RulesFrom::Run(tuned) => Some(&tuned.run),
         }
     }
 
     /// What of the calls decided on the rules, where they come from an analysis.
     pub(super) fn middle(&self) -> Option<Middle> {
         match &self.origin {
-            Origin::Foreign(_) => None,
-            Origin::Analysis { findings, .. } => Some(findings.criteria.middle),
-            Origin::Run(tuned) => Some(tuned.findings.criteria.middle),
+            RulesFrom::Foreign(_) => None,
+            RulesFrom::Analysis { findings, .. } => Some(findings.criteria.middle),
+            RulesFrom::Run(tuned) => Some(tuned.findings.criteria.middle),
         }
     }
 
     /// The same where we measured.
     pub(super) fn measured_run(&self) -> Option<&RunDir> {
-        self.run().filter(|_| matches!(self.origin, Origin::Run(_)))
+        self.run().filter(|_| matches!(self.origin, RulesFrom::Run(_)))
     }
 
     /// What programs are taken to keep to.
@@ -278,7 +281,8 @@ impl Subject {
 
     /// Cells between those that were tuned; none where these are what programs call.
     fn between(&self, tuned: &[Cell]) -> Vec<Cell> {
-        let of_programs = matches!(&self.origin, Origin::Run(tuned) if !profile::weights(&tuned.manifest).is_empty());
+        let of_programs =
+            matches!(&self.origin, RulesFrom::Run(tuned) if !profile::weights(&tuned.manifest).is_empty());
         if of_programs { Vec::new() } else { validation::cells_between(tuned, &self.table, self.release) }
     }
 
@@ -296,7 +300,7 @@ impl Subject {
                     .map_err(|error| error.on(options.system.is_simulated()))?,
             };
             let mut cells = validation::of_table(&self.table, self.release, &ranks, sizes);
-            if let Origin::Foreign(foreign) = &mut self.origin {
+            if let RulesFrom::Foreign(foreign) = &mut self.origin {
                 foreign.place(self.release, options.system.layout, &survey.hosts, &ranks);
                 let reached: Vec<Ranks> = foreign.reached.iter().copied().collect();
                 let tables = foreign.han.iter().map(|(_, table)| table);
@@ -322,7 +326,7 @@ impl Subject {
         if cells.is_empty() {
             return Err(WorkflowError::Usage(if self.is_empty() {
                 format!("{} leaves everything to the builtin: there is nothing to compare", self.shown)
-            } else if matches!(&self.origin, Origin::Foreign(foreign) if !foreign.has_rules && foreign.reached.is_empty())
+            } else if matches!(&self.origin, RulesFrom::Foreign(foreign) if !foreign.has_rules && foreign.reached.is_empty())
             {
                 format!(
                     "{} is for HAN, which serves communicators over several hosts with several ranks on some of them, \
@@ -349,7 +353,7 @@ impl Subject {
             || self.handover.get(collective).is_some()
             || self.freed().contains(&collective)
             || self.settled().contains(&collective)
-            || matches!(&self.origin, Origin::Foreign(foreign) if foreign.collectives().contains(&collective))
+            || matches!(&self.origin, RulesFrom::Foreign(foreign) if foreign.collectives().contains(&collective))
     }
 
     /// Whether the tuning reaches a cell's calls at all.
@@ -359,7 +363,7 @@ impl Subject {
 
     /// Whether nothing is left of the tuning.
     pub(super) fn is_empty(&self) -> bool {
-        let from_elsewhere = matches!(&self.origin, Origin::Foreign(foreign) if !foreign.collectives().is_empty());
+        let from_elsewhere = matches!(&self.origin, RulesFrom::Foreign(foreign) if !foreign.collectives().is_empty());
         let settings = !self.freed().is_empty() || !self.settled().is_empty();
         let apart = self.origin.findings().is_some_and(|findings| !findings.apart.is_empty());
         self.table.is_empty() && self.handover.is_empty() && !settings && !from_elsewhere && !apart
@@ -427,7 +431,7 @@ impl Subject {
     pub(super) fn known(&self, cell: Cell) -> Known {
         let served = self.table.lookup(cell.collective, cell.ranks.0.into(), cell.lookup_bytes(self.release));
         let (gets, below) = match &self.origin {
-            Origin::Foreign(foreign) => {
+            RulesFrom::Foreign(foreign) => {
                 let gets = foreign.reached.contains(&cell.ranks);
                 (gets, gets && foreign.says_below(cell.collective))
             }
@@ -453,7 +457,7 @@ impl Subject {
             _ => {
                 let path = |path: &Path| path.to_string_lossy().into_owned();
                 let (has_rules, han) = match &self.origin {
-                    Origin::Foreign(Foreign { has_rules, han, .. }) => (*has_rules, han.as_ref()),
+                    RulesFrom::Foreign(Foreign { has_rules, han, .. }) => (*has_rules, han.as_ref()),
                     _ => (true, None),
                 };
                 let han = han.map(|(file, _)| path(file));
@@ -465,7 +469,7 @@ impl Subject {
     /// Takes over what a repair made of files from elsewhere.
     pub(super) fn put(&mut self, table: RuleTable, han: Option<han::Table>) {
         self.table = table;
-        if let Origin::Foreign(foreign) = &mut self.origin {
+        if let RulesFrom::Foreign(foreign) = &mut self.origin {
             foreign.han = foreign.han.take().map(|(file, before)| (file, han.unwrap_or(before)));
             self.handover = foreign.handover();
         }
@@ -473,7 +477,7 @@ impl Subject {
 
     /// Whether the file is HAN's, and there is no other.
     pub(super) fn is_han_alone(&self) -> bool {
-        matches!(&self.origin, Origin::Foreign(foreign) if !foreign.has_rules)
+        matches!(&self.origin, RulesFrom::Foreign(foreign) if !foreign.has_rules)
     }
 
     /// HAN's rules file, if the tuning has one.
@@ -553,11 +557,11 @@ impl Subject {
 }
 
 /// Refuses a tuning of which HAN's half is missing, or another one: it would be compared as what it is not.
-fn whole(origin: &Origin, behaviour: &Behaviour) -> Result<(), WorkflowError> {
+fn whole(origin: &RulesFrom, behaviour: &Behaviour) -> Result<(), WorkflowError> {
     let run = match origin {
-        Origin::Foreign(_) => return Ok(()),
-        Origin::Analysis { run, .. } => run,
-        Origin::Run(tuned) => &tuned.run,
+        RulesFrom::Foreign(_) => return Ok(()),
+        RulesFrom::Analysis { run, .. } => run,
+        RulesFrom::Run(tuned) => &tuned.run,
     };
     let Some(findings) = origin.findings().filter(|findings| !findings.handover.is_empty()) else { return Ok(()) };
     let path = run.file(rundir::HAN);

@@ -170,7 +170,7 @@ impl Verified {
     fn new(question: &Question, started: &Started<MpiBackend>, deployed: bool, pins: Option<Pins>) -> Self {
         let origin = notes::origin(&String::from_utf8_lossy(&question.bytes));
         let other = origin.filter(|origin| origin.measured != started.release);
-        let note = |origin: notes::Origin| {
+        let note = |origin: notes::NotedReleases| {
             format!(
                 "It was measured on Open MPI {}, not on {}: whether it is obeyed says nothing about whether it is fast here.",
                 origin.measured, started.release
