@@ -1,7 +1,7 @@
-/* Made from 8 virtual hosts (Open MPI 4.1.4), 8 ranks: gathers stall above 8KiB, and up to 32KiB, scatters leap above: none. */
+/* Made from 8 virtual hosts behind switch ports of 16 kB (Open MPI 4.1.4), 8 ranks: gathers stall above 4KiB, and up to 5KiB, scatters leap above: none. */
 #ifndef HMPI_M1
-#define HMPI_M1 8192
-#define HMPI_M2 32768
+#define HMPI_M1 4096
+#define HMPI_M2 5120
 #define HMPI_S 2147483647
 #endif
 
@@ -22,7 +22,7 @@
 #include <string.h>
 
 /* Calls for so many bytes: the fewest of which none has more than `most`. */
-static int hmpi_pieces(int bytes, int most) { return bytes <= most ? 1 : (bytes + most - 1) / most; }
+static int hmpi_pieces(int bytes, int most) { return bytes <= most ? 1 : (bytes - 1) / most + 1; }
 
 /* Bytes of a piece, and where it begins. They differ by one byte at most. */
 static int hmpi_begin(int bytes, int pieces, int piece) { return (int)((long long)bytes * piece / pieces); }

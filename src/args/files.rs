@@ -144,7 +144,7 @@ pub(crate) struct Verify {
 #[command(
     after_help = "Exit code: 0 if the file makes nothing slower (with --repair, any more), 8 if it does. For a rules \
 file of a run, the cells that were tuned are compared, and the options about launching, simulation and timing are \
-those of the run unless one of them is given."
+those of the run; one that is given replaces that of the run."
 )]
 pub(crate) struct Validate {
     /// The rules file: that of a run (or the run's directory), or any other, also one of coll/han alone

@@ -231,6 +231,9 @@ pub(crate) struct Analyze {
 impl Tune {
     /// Refuses options that contradict each other.
     pub(crate) fn consistent(&self) -> Result<(), Failure> {
+        if !self.tuning.also_layout.is_empty() && self.tuning.system.jobs.is_model() {
+            return Err(Failure::usage("the ranks of a model have one layout: leave out --also-layout"));
+        }
         let Grid { collectives, only, .. } = &self.tuning.grid;
         // What programs call is measured whatever --ops says.
         let missing = only.iter().filter(|_| self.profile.is_empty()).find(|(named, _)| !collectives.contains(named));

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use collrules_model::{Simulator, Terms};
 use collrules_record::options::Modelling;
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::values::{percent, slowdown};
+use collrules_record::values::{percent, size, slowdown};
 use collrules_rules::{Collective, Release};
 use collrules_workflow::model::Question;
 
@@ -87,7 +87,7 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "N")]
     pub(crate) np: Ranks,
     /// What the caller passes: the block of one rank for scatter and gather
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) size: Bytes,
     /// Release whose algorithms are meant [default: that of the model, or 5.0]
     #[arg(long, value_name = "RELEASE")]

@@ -1,6 +1,6 @@
 //! `collrules drift`: whether a machine behaves as it did, and whether its rules still hold.
 
-use clap::Arg;
+use clap::FromArgMatches;
 use collrules_record::drift::DRIFT;
 use collrules_workflow::drift;
 
@@ -10,15 +10,11 @@ use crate::failure::Failure;
 use crate::progress::Output;
 use crate::{screen, session};
 
-/// The headings of options that a run has decided on.
-const HOW_TO_MEASURE: [&str; 2] = ["Launching", "Simulation"];
-
 pub(crate) fn run(args: &DriftArgs) -> Result<Exit, Failure> {
     let mut options = args.drifting.clone();
-    let about = |argument: &Arg| argument.get_help_heading().is_some_and(|heading| HOW_TO_MEASURE.contains(&heading));
-    if !Given::here().arguments().any(about) {
-        options.system = drift::as_measured(&args.run)?.0;
-    }
+    options.system = drift::as_measured(&args.run)?.0;
+    let updated = options.system.update_from_arg_matches(&Given::here().matches);
+    updated.map_err(|error| Failure::usage(error.to_string()))?;
     let repeated = session::with(args.failures, Output::of(args.json), |session| {
         drift::drift(&args.run, &options, args.out.as_deref(), session)
     })?;

@@ -1,6 +1,6 @@
 //! `collrules validate`: whether a rules file makes anything slower, in fresh launches without it and with it.
 
-use clap::Arg;
+use clap::FromArgMatches;
 use collrules_record::rundir;
 use collrules_workflow::validate;
 
@@ -11,17 +11,16 @@ use crate::progress::Output;
 use crate::screen;
 use crate::session;
 
-/// The headings of options that a run has decided on.
-const HOW_TO_MEASURE: [&str; 3] = ["Launching", "Simulation", "Timing"];
-
 pub(crate) fn run(args: &Validate) -> Result<Exit, Failure> {
     let opened = validate::open(&args.rules, args.han.as_deref())?;
     let mut options = args.validating.clone();
-    // A run is validated as it was measured, unless the user says anything about that.
-    let about = |argument: &Arg| argument.get_help_heading().is_some_and(|heading| HOW_TO_MEASURE.contains(&heading));
-    if !Given::here().arguments().any(about)
-        && let Some((system, timing)) = validate::as_measured(&opened)?
-    {
+    // A run is validated as it was measured, but for what the user says.
+    if let Some((mut system, mut timing)) = validate::as_measured(&opened)? {
+        let given = Given::here();
+        let updated = system
+            .update_from_arg_matches(&given.matches)
+            .and_then(|()| timing.update_from_arg_matches(&given.matches));
+        updated.map_err(|error| Failure::usage(error.to_string()))?;
         (options.system, options.timing) = (system, timing);
     }
     let validated = session::with(args.failures, Output::of(args.json), |session| {

@@ -82,6 +82,39 @@ fn a_table_names_the_slow_host_and_answers_questions() {
     collrules("model --export loggopsim", &out).exits(2).complains("the model has no o");
 }
 
+/// Questions and models that make no sense end in a sentence, and soon.
+#[test]
+fn what_cannot_be_predicted_is_refused_in_a_sentence() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (file, out) = (scratch.path().join("probes.csv"), scratch.path().join("model"));
+    fs::write(&file, table(&[25e6; 4])).unwrap();
+    collrules(&format!("model --out {} --probes", out.display()), &file).exits(0);
+    let ask = |call: &str| collrules(&format!("model predict --op {call}"), &out);
+    ask("alltoall --algorithm two_proc --np 4 --size 1K").exits(2).complains("serves two ranks alone");
+    ask("bcast --algorithm 3/0/1/0 --np 4 --size 2147483647")
+        .exits(2)
+        .complains("ask for fewer ranks, or longer segments");
+    ask("bcast --algorithm 1 --np 4 --size 3G").exits(2).complains("more than an MPI call can count");
+    ask("bcast --algorithm 1 --np 1 --size 1K").exits(0).says("takes 0s");
+    // A rate below nothing, as no fit gives it.
+    let path = out.join("model.json");
+    let mut odd: Model = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    for pair in &mut odd.nodes.as_mut().unwrap().pairs {
+        pair.rate = pair.rate.map(|rate| rate.map(|_| -1.0));
+    }
+    for node in &mut odd.nodes.as_mut().unwrap().nodes {
+        node.link = node.link.map(|link| link.map(|_| -1.0));
+    }
+    fs::write(&path, serde_json::to_string(&odd).unwrap()).unwrap();
+    ask("bcast --algorithm 1 --np 4 --size 1K").exits(2).complains("such a call never ends");
+    let simulated = format!("tune --simulate --simulated-model {} --ops bcast", path.display());
+    collrules(&format!("{simulated} --also-layout one-per-node --out"), &scratch.path().join("laid"))
+        .exits(2)
+        .complains("the ranks of a model have one layout");
+    let run = scratch.path().join("run");
+    assert_ne!(collrules(&format!("{simulated} --np 4 --out"), &run).code, Some(0));
+}
+
 #[test]
 fn alike_hosts_are_called_alike() {
     let scratch = tempfile::tempdir().unwrap();

@@ -202,6 +202,8 @@ fn studies_in_the_sources_are_whole() {
         "/open-mpi-5.0.11",
         "/open-mpi-5.0.11/nodes-4",
         "/open-mpi-5.0.11/nodes-8",
+        "/ranks-32",
+        "/ranks-32/nodes-8",
     ];
     for name in measured.into_iter().chain(blocks.map(|place| format!("building-blocks{place}"))) {
         let name = name.as_str();

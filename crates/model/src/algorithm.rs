@@ -35,6 +35,16 @@ pub fn algorithms(
     unknown: &mut Vec<String>,
 ) -> (Vec<Algorithm>, Option<Concurrent>) {
     let all = medians(samples);
+    let ranks = probes.ranks();
+    let pairs = || ranks.iter().flat_map(|a| ranks.iter().filter(move |b| a < *b).map(move |b| (*a, *b)));
+    if pairs().any(|(a, b)| probes.share_host(a, b)) && pairs().any(|(a, b)| !probes.share_host(a, b)) {
+        unknown.push(
+            "Alpha and beta of each algorithm, and what sending to several at once costs: some ranks share a host, others do \
+             not, and a call has messages of both kinds."
+                .to_owned(),
+        );
+        return (Vec::new(), None);
+    }
     let concurrent = concurrent(probes, release, &all, level);
     if all.is_empty() {
         return (Vec::new(), None);
@@ -72,7 +82,7 @@ fn concurrent(probes: &Probes, release: Release, all: &BTreeMap<Series, Launches
     let one_way = |launch: u32, size: u64| {
         let mut times: Vec<f64> = probes
             .of_launch(launch)
-            .filter(|(probe, _)| probe.is_round_trip_of(size) && !probes.share_host(probe.ranks[0], probe.ranks[1]))
+            .filter(|(probe, _)| probe.is_round_trip_of(size))
             .map(|(_, time)| time / 2.0)
             .collect();
         median(&mut times)

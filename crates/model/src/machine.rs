@@ -47,7 +47,37 @@ pub enum Unsaid {
         /// What is.
         known: String,
     },
+    /// An algorithm that does not serve so many ranks.
+    #[error("{collective} by {algorithm} serves two ranks alone, and {ranks} are asked for")]
+    TwoAlone {
+        /// The collective.
+        collective: String,
+        /// The algorithm.
+        algorithm: &'static str,
+        /// How many are wanted.
+        ranks: u32,
+    },
+    /// More messages than are played.
+    #[error(
+        "such a call has about {messages} messages, up to {open} of them at a time; at most {MOST_MESSAGES} are played, and \
+         {MOST_OPEN} at a time: ask for fewer ranks, or longer segments"
+    )]
+    Messages {
+        /// How many.
+        messages: u64,
+        /// How many may be on their way at once.
+        open: u64,
+    },
+    /// A call that does not end on the machine that the model describes.
+    #[error("on the machine that the model describes, such a call never ends: one of its rates is 0")]
+    Endless,
 }
+
+/// The most messages of a call that are played: with more, the answer takes minutes.
+pub(crate) const MOST_MESSAGES: u64 = 1 << 21;
+
+/// The most that may be on their way at once: each that ends changes what all the others get.
+pub(crate) const MOST_OPEN: u64 = 1 << 12;
 
 impl Side {
     /// A time.
@@ -62,11 +92,12 @@ impl Side {
 
     /// A rate: quick is high.
     fn rate(self, estimate: &Estimate) -> f64 {
-        match self {
+        let value = match self {
             Self::Quick => estimate.high.unwrap_or(estimate.point),
             Self::Middle => estimate.point,
             Self::Slow => estimate.low.unwrap_or(estimate.point),
-        }
+        };
+        value.max(0.0)
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn played(model: &Model, release: Release, call: Call) -> Result<Esti
     let programs = programs(release, call.collective, call.choice, call.ranks, call.bytes)?;
     let time = |side: Side| {
         let platform = platform(model, call.ranks as usize, side)?;
-        Ok(call_seconds(&platform, &programs).unwrap_or_default())
+        call_seconds(&platform, &programs).ok_or(Unsaid::Endless)
     };
     let point = time(Side::Middle)?;
     let certain = model.launches > 1;
@@ -49,7 +49,8 @@ pub fn predict(model: &Model, release: Release, call: Call) -> Result<(Estimate,
     // Algorithms have other numbers in other releases.
     let same = model.release.is_none_or(|measured| measured == release);
     let said = correction(model.quality.iter().filter(|_| same), call, played.point);
-    Ok((played.map(|time| time * said.unwrap_or(played.point) / played.point), said.is_some()))
+    let factor = said.map_or(1.0, |said| said / played.point);
+    Ok((played.map(|time| time * factor), said.is_some()))
 }
 
 /// What these cells make of the prediction of a call: they have times of its algorithm beside their predictions.

@@ -1,8 +1,8 @@
 //! The messages of coll/tuned's algorithms, as its code sends them, for root 0.
 
-use collrules_rules::{Choice, Collective, Release, registry};
+use collrules_rules::{Choice, Collective, Ranks, Release, registry};
 
-use crate::machine::Unsaid;
+use crate::machine::{MOST_MESSAGES, MOST_OPEN, Unsaid};
 use crate::play::Action;
 use crate::tree::{self, Tree};
 
@@ -43,7 +43,8 @@ pub fn programs(
     ranks: u32,
     bytes: u64,
 ) -> Result<Vec<Vec<Action>>, Unsaid> {
-    let name = registry::algorithm(release, collective, choice.algorithm).map(|algorithm| algorithm.name).ok();
+    let found = registry::algorithm(release, collective, choice.algorithm).ok();
+    let name = found.map(|algorithm| algorithm.name);
     let of = KNOWN.iter().find(|(known, _)| *known == collective).map(|(_, names)| *names).unwrap_or_default();
     let unsaid = || Unsaid::Algorithm {
         collective: collective.to_string(),
@@ -53,6 +54,23 @@ pub fn programs(
     let name = name.and_then(|name| of.iter().find(|known| **known == name)).ok_or_else(unsaid)?;
     let segment = Some(choice.segsize).filter(|size| *size > 0 && *size < bytes).unwrap_or(bytes);
     let fanout = if choice.faninout > 0 { choice.faninout } else { CHAINS };
+    if let Some(algorithm) = found.filter(|algorithm| !algorithm.ranks.admits(Ranks(ranks))) {
+        return Err(Unsaid::TwoAlone { collective: collective.to_string(), algorithm: algorithm.name, ranks });
+    }
+    let others = u64::from(ranks.saturating_sub(1));
+    let (messages, open) = match (collective, *name) {
+        (Collective::Alltoall, "modified_bruck") => (u64::from(ranks) * u64::from(ranks.ilog2() + 1), u64::from(ranks)),
+        (Collective::Alltoall, "linear") => (u64::from(ranks) * others, u64::from(ranks) * others),
+        (Collective::Alltoall, "linear_sync") => {
+            let each = if choice.max_requests == 0 { others } else { others.min(choice.max_requests.into()) };
+            (u64::from(ranks) * others, u64::from(ranks) * each)
+        }
+        (Collective::Alltoall, _) => (u64::from(ranks) * others, u64::from(ranks)),
+        _ => (2 * others * bytes.div_ceil(segment.max(1)).max(1), others),
+    };
+    if messages > MOST_MESSAGES || open > MOST_OPEN {
+        return Err(Unsaid::Messages { messages, open });
+    }
     Ok(match (collective, *name) {
         (Collective::Bcast, "basic_linear") => down(&tree::linear(ranks), bytes, bytes),
         (Collective::Bcast, "chain") => down(&tree::chain(ranks, fanout), bytes, segment),

@@ -10,7 +10,7 @@ use crate::format::FormatVersion;
 use crate::units::{Bytes, Ranks, Seconds};
 
 /// The version of `irregular.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
 /// What the distributions of calls show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ use crate::format::FormatVersion;
 use crate::units::{Bytes, Ranks};
 
 /// The version of `model.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
 /// What probes say about a machine. Times are in seconds, sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

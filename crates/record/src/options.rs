@@ -21,8 +21,8 @@ use crate::policy::Policy;
 use crate::profile::weight::Weight;
 use crate::units::{Bytes, Ranks, Seconds};
 use crate::values::{
-    Communicators, MOST_LAUNCHES, budget, collectives, communicators, only, percent, positive, ratio, simulated_slots,
-    sizes,
+    Communicators, MOST_LAUNCHES, absolute, budget, collectives, communicators, only, percent, positive, ratio,
+    simulated_slots, sizes,
 };
 
 /// One argument that stands for several values; clap takes a `Vec` for an argument of its own each.
@@ -235,6 +235,13 @@ pub enum Jobs {
     Simulation(Simulated),
 }
 
+impl Jobs {
+    /// Whether calls are played on the machine of a model that was fitted.
+    pub fn is_model(&self) -> bool {
+        matches!(self, Self::Simulation(Simulated { model: Some(_), .. }))
+    }
+}
+
 /// How MPI jobs are started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Args)]
 #[command(next_help_heading = "Launching")]
@@ -289,7 +296,7 @@ pub struct Simulated {
     /// Play the messages of calls, and the probes of models, event by event on the machine of this model.json: bcast, scatter,
     /// gather, alltoall and barrier. Its ranks are the slots; its release, where it has one, is the
     /// simulated one
-    #[arg(long = "simulated-model", value_name = "MODEL", requires = "scenario", conflicts_with_all = ["slots", "layout"])]
+    #[arg(long = "simulated-model", value_name = "MODEL", requires = "scenario", conflicts_with_all = ["slots", "each", "layout"], value_parser = absolute)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,
 }

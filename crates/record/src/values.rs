@@ -1,6 +1,7 @@
 //! Values of options, as people write them.
 
 use std::fmt;
+use std::path::{self, PathBuf};
 
 use collrules_rules::Collective;
 use serde::{Deserialize, Serialize};
@@ -140,7 +141,13 @@ fn ranges<T: Copy + Ord + fmt::Display>(
     Ok(values)
 }
 
-fn size(text: &str) -> Result<Bytes, String> {
+/// A path as it leads from anywhere: what a run stores is read from other directories too.
+pub fn absolute(text: &str) -> Result<PathBuf, String> {
+    path::absolute(text).map_err(|cause| cause.to_string())
+}
+
+/// The size of a message, which MPI can count.
+pub fn size(text: &str) -> Result<Bytes, String> {
     let bytes: Bytes = text.parse().map_err(|error: BadBytes| error.to_string())?;
     match bytes {
         Bytes(0) => Err("a message of no bytes reaches no algorithm; sizes begin at 1".to_owned()),

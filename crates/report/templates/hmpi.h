@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* Calls for so many bytes: the fewest of which none has more than `most`. */
-static int hmpi_pieces(int bytes, int most) { return bytes <= most ? 1 : (bytes + most - 1) / most; }
+static int hmpi_pieces(int bytes, int most) { return bytes <= most ? 1 : (bytes - 1) / most + 1; }
 
 /* Bytes of a piece, and where it begins. They differ by one byte at most. */
 static int hmpi_begin(int bytes, int pieces, int piece) { return (int)((long long)bytes * piece / pieces); }

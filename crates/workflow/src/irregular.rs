@@ -1,5 +1,6 @@
 //! Calls that now and then take many times as long: measured, found, and cured.
 
+use std::fs;
 use std::path::Path;
 
 use collrules_model::irregular::{distributions, stalls, steps};
@@ -77,6 +78,12 @@ pub fn of_run(path: &Path) -> Result<Irregular, WorkflowError> {
     }
     let cold = manifest.plan.schedule.warmup_rounds == 0;
     let points = distributions(&samples, cold, LEVEL);
+    if points.is_empty() {
+        return Err(WorkflowError::Input(format!(
+            "{}: of every call only the first one of a launch was timed, which says what connections cost; a longer --budget times more",
+            path.display()
+        )));
+    }
     Ok(Irregular {
         format: FORMAT,
         source: path.display().to_string(),
@@ -95,8 +102,10 @@ pub fn write(run: &RunDir, found: &Irregular) -> Result<(), WorkflowError> {
     run.write_json(rundir::IRREGULAR, found)?;
     run.write(rundir::IRREGULAR_TEXT, &report::markdown(found))?;
     run.write(rundir::IRREGULAR_PAGE, &report::page(found, TOOL))?;
-    if let Some(header) = report::header(found) {
-        run.write(rundir::HMPI, &header)?;
+    match report::header(found) {
+        Some(header) => drop(run.write(rundir::HMPI, &header)?),
+        // One with sizes that were found before would be taken for today's.
+        None => drop(fs::remove_file(run.file(rundir::HMPI))),
     }
     Ok(())
 }

@@ -128,7 +128,7 @@ pub(crate) fn fit(plan: &mut Plan, tuning: &Tuning, spent: Seconds, startup: Sec
 
 /// Takes the layout in which programs spend the most time, where none was asked for, and says so where it is not the usual one.
 pub fn lay_out(tuning: &mut Tuning, started: &mut Started) -> Option<String> {
-    if !std::mem::take(&mut tuning.grid.any_layout) {
+    if !std::mem::take(&mut tuning.grid.any_layout) || tuning.system.jobs.is_model() {
         return None;
     }
     let before = tuning.system.layout;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use collrules_record::plan::Deployment;
 use collrules_record::{Candidate, Cell, Handed};
-use collrules_rules::{Behaviour, Loaded, Release, Version, load};
+use collrules_rules::{Behaviour, Choice, Loaded, Release, Version, load};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -66,10 +66,17 @@ impl DeployedLaunch {
 
     /// The same where coll/tuned carries it out.
     fn of_tuned(&self, model: &Model, cell: Cell) -> f64 {
-        let Some(file) = &self.rules else { return model.seconds(cell, Candidate::Builtin) };
+        match self.choice(model, cell) {
+            None => model.seconds(cell, Candidate::Builtin),
+            Some(choice) => model.deployed_seconds(cell, choice),
+        }
+    }
+
+    /// What the file in force says of a cell, if there is one.
+    pub(super) fn choice(&self, model: &Model, cell: Cell) -> Option<Choice> {
         let on = model.hosts.distribution(cell.ranks);
-        let served = file.serve(cell.collective, cell.ranks, cell.lookup_bytes(self.release), on);
-        model.deployed_seconds(cell, served.choice)
+        let lookup = cell.lookup_bytes(self.release);
+        self.rules.as_ref().map(|file| file.serve(cell.collective, cell.ranks, lookup, on).choice)
     }
 }
 

@@ -155,7 +155,11 @@ impl Backend for Simulation {
             (collective, listed.map(|algorithm| (algorithm.id, algorithm.name.to_owned())).collect())
         });
         Ok(Survey {
-            library: format!("simulation of Open MPI {}", self.release),
+            library: match &self.model.machine {
+                None => format!("simulation of Open MPI {}", self.release),
+                // Another model is another machine, with which a run is not resumed.
+                Some(machine) => format!("simulation of Open MPI {} on model {:016x}", self.release, machine.digest()),
+            },
             version,
             hosts: self.model.hosts.names().to_vec(),
             algorithms: algorithms.collect(),
@@ -275,9 +279,12 @@ impl Computed<'_> {
 
     /// What the machine's model plants into a call.
     fn planted(&self, subject: usize, candidate: usize, rng: &mut ChaCha8Rng) -> f64 {
-        let planned = self.plan.cells.get(subject);
-        let call = planned.and_then(|planned| Some((planned.cell, *planned.candidates.get(candidate)?)));
-        self.model.machine.as_ref().zip(call).map_or(0.0, |(machine, (cell, it))| machine.planted(cell, it, rng))
+        let Some((machine, planned)) = self.model.machine.as_ref().zip(self.plan.cells.get(subject)) else {
+            return 0.0;
+        };
+        let Some(candidate) = planned.candidates.get(candidate).copied() else { return 0.0 };
+        let of_file = self.launch.as_ref().and_then(|launch| launch.choice(self.model, planned.cell));
+        machine.planted(planned.cell, candidate, of_file.or(candidate.choice()), rng)
     }
 
     /// The time of a candidate's calls without what changes from call to call.

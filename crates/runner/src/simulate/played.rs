@@ -6,7 +6,7 @@ use collrules_record::model::{Model, Planted};
 use collrules_record::sample::PatternSample;
 use collrules_record::units::Seconds;
 use collrules_record::{Bytes, Candidate, Cast, Cell, Pattern};
-use collrules_rules::{Collective, Release};
+use collrules_rules::{Choice, Collective, Release};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -24,13 +24,16 @@ impl Modelled {
     /// The machine, unless the model says too little to play on it.
     pub(super) fn new(model: Model, release: Release) -> Result<Self, RunnerError> {
         let wrong = |planted: &&Planted| {
-            !(0.0..=1.0).contains(&planted.probability) || !planted.more.is_finite() || planted.more < 0.0
+            !(0.0..=1.0).contains(&planted.probability)
+                || !planted.more.is_finite()
+                || planted.more < 0.0
+                || planted.from > planted.to
         };
         if let Some(wrong) = model.planted.iter().find(wrong) {
-            let Planted { collective, more, probability, .. } = wrong;
+            let Planted { collective, more, probability, from, to, .. } = wrong;
             return Err(RunnerError::Unplayable(format!(
-                "what is planted into {collective} takes {more} s with a probability of {probability}; times are not negative, \
-                 and probabilities go from 0 to 1"
+                "what is planted into {collective} takes {more} s with a probability of {probability} from {from} to {to}; times \
+                 are not negative, probabilities go from 0 to 1, and ranges from the smaller size to the larger"
             )));
         }
         let machine = Self { model, release };
@@ -96,8 +99,20 @@ impl Modelled {
         Ok(ends[probe.ranks[0] as usize])
     }
 
-    /// What is planted into one call.
-    pub(super) fn planted(&self, cell: Cell, candidate: Candidate, rng: &mut ChaCha8Rng) -> f64 {
+    /// Tells models apart (FNV-1a of the model's text).
+    pub(super) fn digest(&self) -> u64 {
+        let text = serde_json::to_vec(&self.model).unwrap_or_default();
+        text.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    }
+
+    /// What is planted into one call of this choice.
+    pub(super) fn planted(
+        &self,
+        cell: Cell,
+        candidate: Candidate,
+        choice: Option<Choice>,
+        rng: &mut ChaCha8Rng,
+    ) -> f64 {
         if self.model.planted.is_empty() {
             return 0.0;
         }
@@ -106,7 +121,7 @@ impl Modelled {
             Candidate::Mockup(Mockup::Split { pieces, .. }) => (pieces, cell.bytes.0.div_ceil(pieces.into())),
             _ => (1, cell.bytes.0),
         };
-        let choice = candidate.choice().filter(|choice| !choice.is_builtin()).unwrap_or(stale(cell.collective));
+        let choice = choice.filter(|choice| !choice.is_builtin()).unwrap_or(stale(cell.collective));
         let hits = |planted: &&Planted| {
             planted.collective == cell.collective
                 && planted.algorithm.is_none_or(|algorithm| algorithm == choice.algorithm)
