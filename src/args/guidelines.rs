@@ -49,7 +49,7 @@ pub(crate) struct Guidelines {
     /// What the buffers of one rank may take; larger calls are left out
     #[arg(long, value_name = "SIZE", default_value = "512M")]
     pub(crate) max_memory: Bytes,
-    /// Leave out the algorithms of coll/tuned, which show what would cure a violation
+    /// Leave out the algorithms of coll/tuned, and those of HAN where it serves, which show what would cure a violation
     #[arg(long)]
     pub(crate) no_remedies: bool,
     /// Check all once more in launches with this rules file in force, or with the tuning of this run, and report which

@@ -55,6 +55,11 @@ fn it_is_validated_with_the_options_that_it_was_measured_with() {
     let (_scratch, run) = copy();
     collrules("validate --budget 5s", &run).exits(0).says("1 cell is faster");
     assert!(run.join("validation-2/samples.csv").exists());
+    // What is said replaces what the run has, and what means nothing to it is refused.
+    let other = run.parent().unwrap().join("other");
+    let layout = format!("validate --budget 5s --layout spread --out {}", other.display());
+    collrules(&layout, &run).exits(0).says("simulation");
+    collrules("validate --budget 5s --mpirun mpirun", &run).exits(2).complains("the run was simulated");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use collrules_record::allocation::BatchSystem;
 use collrules_record::rundir::RunDir;
+use collrules_record::tried::Tried;
 
 use crate::profile::{compiled, counts, expected, library, read};
 use crate::support::{OpenMpi, Ran, alone, alone_under_each_release, has_hosts, prepare};
@@ -141,12 +142,18 @@ fn programs_that_srun_starts_are_counted() {
         let lines = format!(
             "export LD_LIBRARY_PATH={libraries}\nprofiled() {{ $C profile --library {library} --out $OUT/$1 -- \
              srun $2 -N2 --ntasks-per-node=2 --mpi=pmix {program}; }}\nprofiled plain\n\
-             profiled listed --export=HOME,PATH,LD_LIBRARY_PATH\n! profiled none --export=NONE\n",
+             profiled listed --export=HOME,PATH,LD_LIBRARY_PATH\n! profiled none --export=NONE\n\
+             printf '1\\n7\\n1\\n64 1\\n0 1 0 0\\n' > $OUT/other.conf\n\
+             $C try $OUT/other.conf --pairs 2 --out $OUT/tried -- srun -N2 --ntasks-per-node=2 --mpi=pmix {program} || [ $? = 8 ]\n",
             library = library().display(),
             program = program.display(),
         );
         let ran = in_slurm("--hosts 2 --slots 2", Some(mpi), scratch.path(), &lines).exits(0);
         ran.complains("--export=NONE keeps all variables from the ranks");
+        // A file that acts on no call, in pairs of srun's jobs.
+        let tried: Tried =
+            serde_json::from_str(&fs::read_to_string(scratch.path().join("tried/try.json")).unwrap()).unwrap();
+        assert_eq!(tried.runs.iter().filter(|run| run.failed.is_none()).count(), 4, "{}", ran.stdout);
         for name in ["plain", "listed"] {
             let profile = read(&scratch.path().join(name));
             assert_eq!(counts(&profile), expected(), "{name} under {}", mpi.version);

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use clap::error::ErrorKind;
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
@@ -749,7 +750,13 @@ impl FromArgMatches for Jobs {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        const ABOUT_MPI: [&str; 6] = ["mpirun", "launcher", "arguments", "disable_han", "worker", "hang_timeout"];
+        let refused = |why: &str| Err(clap::Error::raw(ErrorKind::ArgumentConflict, why));
         match self {
+            Self::Mpi(_) if matches.contains_id("scenario") => refused("the run was measured: leave out --simulate"),
+            Self::Simulation(_) if ABOUT_MPI.iter().any(|id| matches.contains_id(id)) => {
+                refused("the run was simulated: leave out what is said of mpirun, the worker and its jobs")
+            }
             Self::Mpi(launching) => launching.update_from_arg_matches(matches),
             Self::Simulation(simulated) => simulated.update_from_arg_matches(matches),
         }
