@@ -58,7 +58,7 @@ fn it_is_validated_with_the_options_that_it_was_measured_with() {
     // What is said replaces what the run has, and what means nothing to it is refused.
     let other = run.parent().unwrap().join("other");
     let layout = format!("validate --budget 5s --layout spread --out {}", other.display());
-    collrules(&layout, &run).exits(0).says("simulation");
+    collrules(&layout, &run).exits(0).says("1 cell is faster");
     collrules("validate --budget 5s --mpirun mpirun", &run).exits(2).complains("the run was simulated");
 }
 

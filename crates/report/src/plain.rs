@@ -67,6 +67,11 @@ pub(crate) fn table<R: IntoIterator<Item = String>>(
     format!("{head}|{rule}\n{}", rows.collect::<String>())
 }
 
+/// The same with all columns to the right.
+pub(crate) fn numbers<R: IntoIterator<Item = String>>(heads: &[&str], rows: impl IntoIterator<Item = R>) -> String {
+    table(heads, &(0..heads.len()).collect::<Vec<_>>(), rows)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -73,17 +73,14 @@ fn table<R>(
     first: impl Fn(&R) -> Vec<String>,
     entry: impl Fn(&R, &Study) -> Option<String>,
 ) {
-    let names: Vec<&str> = placed.iter().map(|placed| placed.name.as_str()).collect();
-    let _ = writeln!(text, "| {} | {} |", heads.join(" | "), names.join(" | "));
-    let _ = writeln!(text, "|{}", "---|".repeat(heads.len() + names.len()));
-    for row in rows {
+    let heads: Vec<&str> = heads.iter().copied().chain(placed.iter().map(|placed| placed.name.as_str())).collect();
+    let row = |row: &R| {
         let entries: Vec<Option<String>> = placed.iter().map(|placed| entry(row, &placed.study)).collect();
-        if entries.iter().any(Option::is_some) {
-            let entries: Vec<String> = entries.into_iter().map(|it| it.unwrap_or_else(|| "-".to_owned())).collect();
-            let _ = writeln!(text, "| {} | {} |", first(row).join(" | "), entries.join(" | "));
-        }
-    }
-    text.push('\n');
+        let has_any = entries.iter().any(Option::is_some);
+        let entries = entries.into_iter().map(|it| it.unwrap_or_else(|| "-".to_owned()));
+        has_any.then(|| first(row).into_iter().chain(entries).collect::<Vec<_>>())
+    };
+    let _ = writeln!(text, "{}", plain::table(&heads, &[], rows.iter().filter_map(row)));
 }
 
 /// Each collective with its communicator sizes.

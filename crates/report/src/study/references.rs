@@ -12,6 +12,7 @@ use collrules_rules::Collective;
 
 use super::about::About;
 use super::names::name;
+use crate::plain;
 use crate::words::{ends, folded, interval};
 
 /// The sections; nothing where no reference algorithm was compared.
@@ -34,22 +35,22 @@ fn classes(text: &mut String, study: &Study, about: &About<'_>) {
     let what = "The best of the builtin and the two reference algorithms by the geometric mean of times over message sizes, with \
                 those that cannot be told apart from it; over all sizes, and below and above where short gives way to long. \
                 Vectors are whole ones: for scatter, gather, allgather and reduce_scatter_block the message times the ranks.";
-    let _ = write!(text, "## Best class\n\n{}\n\n", folded(what));
-    let _ = writeln!(text, "| collective | ranks | vector | best | claimed | so it is here |");
-    let _ = writeln!(text, "|---|---:|---|---|---|---|");
-    for verdict in &study.classes {
+    let row = |verdict: &ClassVerdict| {
         let ClassVerdict { collective, ranks, sizes: (first, last), best } = verdict;
         let [first, last] = [first, last].map(|bytes| vector(*collective, *ranks, *bytes));
         let claim = about.claims.get(collective);
-        let _ = writeln!(
-            text,
-            "| {collective} | {ranks} | {first} to {last} | {} | {} | {} |",
+        [
+            collective.to_string(),
+            ranks.to_string(),
+            format!("{first} to {last}"),
             listed(study, *collective, best),
             claim.map_or("-".to_owned(), |claim| listed(study, *collective, claim)),
-            claim.map_or("-", |claim| answer(claim, best)),
-        );
-    }
-    text.push('\n');
+            claim.map_or("-", |claim| answer(claim, best)).to_owned(),
+        ]
+    };
+    let heads = ["collective", "ranks", "vector", "best", "claimed", "so it is here"];
+    let table = plain::table(&heads, &[1], study.classes.iter().map(row));
+    let _ = write!(text, "## Best class\n\n{}\n\n{table}\n", folded(what));
 }
 
 pub(super) fn listed(study: &Study, collective: Collective, candidates: &[Candidate]) -> String {
@@ -71,10 +72,7 @@ fn crossovers(text: &mut String, study: &Study) {
     let what = "Where the faster of two changes, in bytes of the message, with the sizes between which it may lie. Only sizes at \
                 which the two are told apart count: the interval that launches give for the ratio of their times excludes 1. \
                 The model is the lines of the next section, played step by step.";
-    let _ = write!(text, "## Crossovers\n\n{}\n\n", folded(what));
-    let _ = writeln!(text, "| collective | ranks | between | at | by the model |");
-    let _ = writeln!(text, "|---|---:|---|---|---|");
-    for rivalry in &study.rivalries {
+    let row = |rivalry: &Rivalry| {
         let Rivalry { collective, ranks, one, other, first, crossings, predicted } = rivalry;
         let name = |candidate: Candidate| name(study, *collective, candidate);
         let at = match (first, crossings.as_slice()) {
@@ -96,9 +94,11 @@ fn crossovers(text: &mut String, study: &Study) {
             }
             _ => "-".to_owned(),
         };
-        let _ = writeln!(text, "| {collective} | {ranks} | {} and {} | {at} | {predicted} |", name(*one), name(*other));
-    }
-    text.push('\n');
+        [collective.to_string(), ranks.to_string(), format!("{} and {}", name(*one), name(*other)), at, predicted]
+    };
+    let heads = ["collective", "ranks", "between", "at", "by the model"];
+    let table = plain::table(&heads, &[1], study.rivalries.iter().map(row));
+    let _ = write!(text, "## Crossovers\n\n{}\n\n{table}\n", folded(what));
 }
 
 fn bounds(text: &mut String, study: &Study) {
@@ -121,17 +121,17 @@ fn bounds(text: &mut String, study: &Study) {
         let Cell { collective, ranks, .. } = block[0].cell;
         let candidates = super::names::candidates(study, collective);
         let names: Vec<String> = candidates.iter().map(|candidate| name(study, collective, *candidate)).collect();
-        let _ = write!(text, "### {collective} on {ranks} ranks, over the bound\n\n");
-        let _ = writeln!(text, "| vector | message | bound in \u{b5}s | {} |", names.join(" | "));
-        let _ = writeln!(text, "|---:|---:|---:|{}", "---:|".repeat(names.len()));
-        for cell in block {
-            let Some(bound) = cell.bound else { continue };
-            let over: Vec<String> = candidates.iter().map(|candidate| over(cell, *candidate, bound)).collect();
+        let row = |cell: &StudyCell| {
+            let bound = cell.bound?;
+            let over = candidates.iter().map(|candidate| over(cell, *candidate, bound));
             let micros = interval(bound.map(|seconds| 1e6 * seconds), 1);
-            let _ =
-                writeln!(text, "| {} | {} | {micros} | {} |", cell.cell.vector(), cell.cell.bytes, over.join(" | "));
-        }
-        text.push('\n');
+            let first = [cell.cell.vector().to_string(), cell.cell.bytes.to_string(), micros];
+            Some(first.into_iter().chain(over).collect::<Vec<_>>())
+        };
+        let heads: Vec<&str> =
+            ["vector", "message", "bound in \u{b5}s"].into_iter().chain(names.iter().map(String::as_str)).collect();
+        let table = plain::numbers(&heads, block.iter().filter_map(row));
+        let _ = write!(text, "### {collective} on {ranks} ranks, over the bound\n\n{table}\n");
     }
 }
 
@@ -144,28 +144,26 @@ fn machine(text: &mut String, study: &Study) {
                 nodes for communicators on several nodes and those inside a node for others, and of them the one for the size \
                 of their messages. A line that begins with less than nothing is one of long messages: a part of each passes free of the \
                 link's time, as through a token bucket.";
-    let _ = write!(text, "{}\n\n", folded(what));
-    let _ = writeln!(text, "| pattern | ranks | where | sizes | to begin | each KiB | missed by |");
-    let _ = writeln!(text, "|---|---|---|---|---:|---:|---:|");
-    for fit in &study.patterns {
+    let rows = study.patterns.iter().flat_map(|fit| {
         let place = match (fit.shape, fit.inside) {
             (Shape::ReduceLocal, _) => "on each",
             (_, true) => "inside a node",
             (_, false) => "between nodes",
         };
-        for Regime { first, last, start, per_byte, misfit } in &fit.regimes {
-            let _ = writeln!(
-                text,
-                "| {} | {} | {place} | {first} to {last} | {} | {} | {:.1} % |",
-                fit.shape,
-                fit.cast,
+        fit.regimes.iter().map(move |Regime { first, last, start, per_byte, misfit }| {
+            [
+                fit.shape.to_string(),
+                fit.cast.to_string(),
+                place.to_owned(),
+                format!("{first} to {last}"),
                 time(*start),
                 time(per_byte.map(|seconds| 1024.0 * seconds)),
-                100.0 * misfit,
-            );
-        }
-    }
-    text.push('\n');
+                format!("{:.1} %", 100.0 * misfit),
+            ]
+        })
+    });
+    let heads = ["pattern", "ranks", "where", "sizes", "to begin", "each KiB", "missed by"];
+    let _ = write!(text, "{}\n\n{}\n", folded(what), plain::table(&heads, &[4, 5, 6], rows));
 }
 
 fn over(cell: &StudyCell, candidate: Candidate, bound: Estimate) -> String {

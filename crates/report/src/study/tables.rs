@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::iter;
 
 use collrules_record::Candidate;
 use collrules_record::study::{Standing, Study, StudyCell, StudyPoint};
@@ -49,20 +50,18 @@ fn by_algorithm(text: &mut String, study: &Study) {
         if ranks.len() < 2 {
             continue;
         }
-        let heads: Vec<String> = ranks.iter().map(|ranks| format!("{ranks} ranks")).collect();
+        let columns: Vec<String> = ranks.iter().map(|ranks| format!("{ranks} ranks")).collect();
+        let heads: Vec<&str> = iter::once("message").chain(columns.iter().map(String::as_str)).collect();
         for candidate in candidates(study, collective) {
-            let _ = write!(text, "### {collective} by {}\n\n", name(study, collective, candidate));
-            let _ = writeln!(text, "| message | {} |", heads.join(" | "));
-            let _ = writeln!(text, "|---:|{}", "---:|".repeat(ranks.len()));
-            for bytes in &sizes {
+            let row = |bytes: &Bytes| {
                 let entry = |ranks: &Ranks| {
                     let cell = cells.iter().find(|cell| (cell.cell.ranks, cell.cell.bytes) == (*ranks, *bytes));
                     cell.map_or("-".to_owned(), |cell| column(study, cell, candidate))
                 };
-                let entries: Vec<String> = ranks.iter().map(entry).collect();
-                let _ = writeln!(text, "| {bytes} | {} |", entries.join(" | "));
-            }
-            text.push('\n');
+                iter::once(bytes.to_string()).chain(ranks.iter().map(entry)).collect::<Vec<_>>()
+            };
+            let table = plain::numbers(&heads, sizes.iter().map(row));
+            let _ = write!(text, "### {collective} by {}\n\n{table}\n", name(study, collective, candidate));
         }
     }
 }
@@ -82,19 +81,18 @@ fn table(
 ) {
     let candidates = candidates(study, collective);
     let names: Vec<String> = candidates.iter().map(|candidate| name(study, collective, *candidate)).collect();
-    let _ = writeln!(text, "| {first} | {} |", names.join(" | "));
-    let _ = writeln!(text, "|---:|{}", "---:|".repeat(names.len()));
-    for cell in cells {
-        let columns: Vec<String> = candidates.iter().map(|candidate| column(study, cell, *candidate)).collect();
-        let _ = writeln!(text, "| {} | {} |", key(cell), columns.join(" | "));
-    }
-    text.push('\n');
+    let heads: Vec<&str> = iter::once(first).chain(names.iter().map(String::as_str)).collect();
+    let row = |cell: &&StudyCell| {
+        let columns = candidates.iter().map(|candidate| column(study, cell, *candidate));
+        iter::once(key(cell)).chain(columns).collect::<Vec<_>>()
+    };
+    let _ = writeln!(text, "{}", plain::numbers(&heads, cells.iter().map(row)));
 }
 
 fn column(study: &Study, cell: &StudyCell, candidate: Candidate) -> String {
     let Some(point) = cell.points.iter().find(|point| point.candidate == candidate) else {
         let failed = cell.disqualified.iter().find(|(failed, _)| *failed == candidate);
-        return failed.map_or("not timed".to_owned(), |(_, why)| format!("failed: {}", plain::cell(why)));
+        return failed.map_or("not timed".to_owned(), |(_, why)| format!("failed: {why}"));
     };
     if point.measured_as != candidate {
         return format!("as {}", name(study, cell.cell.collective, point.measured_as));
@@ -117,21 +115,19 @@ fn fits(text: &mut String, study: &Study) {
     }
     let what = "The line time = latency + bytes / bandwidth, fitted to each launch with errors relative to the time; intervals are \
                 those that launches give. Misfit is how far times lie from the line, in the root mean square.";
-    let _ = write!(text, "### Lines over message sizes\n\n{}\n\n", folded(what));
-    let _ = writeln!(text, "| collective | ranks | algorithm | latency in µs | time per KiB in µs | misfit |");
-    let _ = writeln!(text, "|---|---:|---|---:|---:|---:|");
-    for line in &study.lines {
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {} | {:.0} % |",
-            line.collective,
-            line.ranks,
+    let rows = study.lines.iter().map(|line| {
+        [
+            line.collective.to_string(),
+            line.ranks.to_string(),
             name(study, line.collective, line.candidate),
             interval(line.latency.map(|seconds| MICRO * seconds), 2),
             interval(line.per_byte.map(|seconds| 1024.0 * MICRO * seconds), 3),
-            100.0 * (line.misfit.exp() - 1.0),
-        );
-    }
+            format!("{:.0} %", 100.0 * (line.misfit.exp() - 1.0)),
+        ]
+    });
+    let heads = ["collective", "ranks", "algorithm", "latency in µs", "time per KiB in µs", "misfit"];
+    let table = plain::table(&heads, &[1, 3, 4, 5], rows);
+    let _ = write!(text, "### Lines over message sizes\n\n{}\n\n{table}", folded(what));
 }
 
 /// Every point as a line of CSV, times in seconds.
