@@ -33,7 +33,7 @@ export PRTE_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
 # Tests of the command line wait for jobs more than they compute; how many jobs run at once, they settle themselves.
-export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
+export RUST_TEST_THREADS ?= $(shell expr 3 \* $$(getconf _NPROCESSORS_ONLN))
 
 .PHONY: help tune demo test test-all cluster-test check setup setup-tests setup-check release install
 
@@ -84,6 +84,7 @@ test: setup-tests
 
 # Benches are compiled only: what they measure is no test.
 test-all: test cluster-test
+	$(CARGO) test --workspace --test cli -- --ignored every_mockup lacks_a_call send_what
 	$(CARGO) build --workspace --benches
 
 # The whole workspace, as for `make test`: with other features of dependencies, cargo would compile these anew.

@@ -97,7 +97,7 @@ fn of_runner(error: &RunnerError) -> Exit {
     match error {
         RunnerError::BadArguments(_) | RunnerError::EmptyGrid(_) | RunnerError::NotAJob { .. } => Exit::Usage,
         RunnerError::Record(error) => of_record(error),
-        RunnerError::Rules { .. } => Exit::Input,
+        RunnerError::Rules { .. } | RunnerError::Model(_) => Exit::Input,
         RunnerError::Scratch { .. } | RunnerError::Output(_) => Exit::Output,
         RunnerError::JobDied { .. }
         | RunnerError::JobHung { .. }

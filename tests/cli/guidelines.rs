@@ -229,6 +229,7 @@ mod real {
     }
 
     #[test]
+    #[ignore = "part of `make test-all`"]
     fn every_mockup_is_right_on_real_data() {
         under_each_release(|mpi| {
             let scratch = tempfile::tempdir().unwrap();
@@ -359,6 +360,7 @@ mod real {
 
     /// Each of their calls is needed, on every size of communicator; a barrier does not hold back a late rank without it.
     #[test]
+    #[ignore = "part of `make test-all`"]
     fn a_mockup_of_nodes_that_lacks_a_call_is_found_out() {
         // A barrier is found out by waits, which other jobs would disturb.
         alone_under_one_release(|mpi| {
@@ -377,6 +379,7 @@ mod real {
 
     /// The check of every mock-up fails when its first call is left out, and that of all with two calls, when the second is.
     #[test]
+    #[ignore = "part of `make test-all`"]
     fn a_mockup_that_lacks_a_call_is_found_out() {
         // A barrier is found out by waits, which other jobs would disturb.
         alone_under_one_release(|mpi| {

@@ -112,7 +112,9 @@ fn what_cannot_be_predicted_is_refused_in_a_sentence() {
         .exits(2)
         .complains("the ranks of a model have one layout");
     let run = scratch.path().join("run");
-    assert_ne!(collrules(&format!("{simulated} --np 4 --out"), &run).code, Some(0));
+    collrules(&format!("{simulated} --np 4 --out"), &run).exits(4).complains("never ends");
+    let none = "tune --simulate --simulated-model nosuch --ops bcast --out";
+    collrules(none, &run).exits(3).complains("nosuch: No such file or directory");
 }
 
 #[test]

@@ -354,7 +354,8 @@ fn an_interruption_after_a_repair_says_so() {
     let second = lines.by_ref().map(Result::unwrap).filter(|line| line.contains(r#""event":"validating""#)).nth(1);
     assert!(second.is_some());
     let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    // Not INT, which shells keep from what they start in the background.
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     lines.for_each(drop);
     let ran = Ran::from(child.wait_with_output().unwrap()).exits(5);
     ran.complains("was repaired after the previous comparison; the file before that is kept as");

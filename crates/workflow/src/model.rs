@@ -90,7 +90,9 @@ pub fn of_run(path: &Path, terms: Terms) -> Result<Model, WorkflowError> {
         WorkflowError::Input(format!("{}: {unfit}; `collrules model --out DIR` measures them", path.display()))
     })?;
     let calls = samples.samples(&file)?;
-    let eager = model.eager.get(&Where::Between).copied();
+    // Where no pair is on two hosts, all messages are those inside one.
+    let place = model.ways.iter().map(|way| way.place).find(|place| *place == Where::Between).unwrap_or(Where::Inside);
+    let eager = model.eager.get(&place).copied();
     (model.algorithms, model.concurrent) = algorithms(&probes, release, &calls, eager, terms.level, &mut model.unknown);
     model.quality = quality(&model, release, &calls);
     Ok(model)

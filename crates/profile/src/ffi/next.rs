@@ -46,7 +46,7 @@ fn find(place: *mut c_void, name: *const c_char) -> *mut c_void {
         return found;
     }
     // Programs such as Python load MPI out of sight of others: it is there, but not behind this library.
-    for library in [c"libmpi.so.40", c"libmpi.so"] {
+    for library in [c"libmpi.so.40", c"libmpi.so.0", c"libmpi.so"] {
         // SAFETY: the name ends with a zero; nothing is loaded that is not there.
         let library = unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
         if !library.is_null() {
