@@ -112,7 +112,7 @@ fn what_cannot_be_predicted_is_refused_in_a_sentence() {
         .exits(2)
         .complains("the ranks of a model have one layout");
     let run = scratch.path().join("run");
-    collrules(&format!("{simulated} --np 4 --out"), &run).exits(4).complains("never ends");
+    collrules(&format!("{simulated} --np 4 --out"), &run).exits(4).complains("no message would end");
     let none = "tune --simulate --simulated-model nosuch --ops bcast --out";
     collrules(none, &run).exits(3).complains("nosuch: No such file or directory");
 }

@@ -40,7 +40,12 @@ impl Modelled {
         if machine.ranks() < 2 {
             return Err(RunnerError::Unplayable("the model has fewer than two ranks".to_owned()));
         }
-        machine.platform(machine.ranks()).map_err(|cause| RunnerError::Unplayable(cause.to_string()))?;
+        let platform = machine.platform(machine.ranks()).map_err(|cause| RunnerError::Unplayable(cause.to_string()))?;
+        if platform.cap.iter().flatten().chain(&platform.link).any(|rate| rate.is_nan() || *rate <= 0.0) {
+            return Err(RunnerError::Unplayable(
+                "a rate of the model is not above 0, so that no message would end".to_owned(),
+            ));
+        }
         Ok(machine)
     }
 
