@@ -2,7 +2,7 @@
 #                make tune ARGS='--np 2,4 --budget 60s --out out'
 # make demo    tunes bcast on eight virtual hosts (root; a simulation otherwise), in two minutes, into demo (OUT=DIR)
 # make test    sets up, then runs the tests of the workspace, under two releases of Open MPI where both can be had
-# make test-all   the same, then what takes longer: tuning on several hosts (scripts/virtual-cluster; root only), the benches
+# make test-all   the same, then what takes longer: tuning on several hosts (scripts/virtual-cluster; root only), real data, the benches
 # make cluster-test   of these, the tests on several hosts alone
 # make check   format, spelling, lints, documentation, and the build without MPI
 # make release builds the programs and the library for profiling, optimised; FEATURES=--no-default-features without MPI

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &Submit) -> Result<(), Failure> {
             format!("  collrules watch {directory}"),
             format!("  {} {job}", dialect.follow.join(" ")),
             format!(
-                "`{} {job}` ends it; what was measured is kept, and the same `collrules submit` goes on.",
+                "`{} {job}` ends it; what was measured is kept, and the same `collrules submit` resumes it.",
                 dialect.cancel
             ),
         ];

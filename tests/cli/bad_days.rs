@@ -55,7 +55,7 @@ fn bad_days_time_limits() {
     assert!(is_proven(&scratch.path().join("whole")) && is_proven(&scratch.path().join("run")), "{}", ran.stdout);
     let number = |name: &str| fs::read_to_string(scratch.path().join(name)).unwrap().trim().parse::<u32>().unwrap();
     assert!(number("before") > 2 && number("after") > number("before"), "{}", ran.stdout);
-    ran.says("submit the script in it again to go on");
+    ran.says("submit the script in it again to resume the run");
     ran.says("the job ends in");
 }
 

@@ -332,6 +332,10 @@ mod tests {
             for ranks in (1..10).chain([16, 19]) {
                 for (bytes, segsize) in [(0, 0), (1, 0), (1000, 0), (1000, 64), (1000, 3)] {
                     let programs = programs(Release::V4_1, collective, choice(id, segsize), ranks, bytes);
+                    if name == "two_proc" && ranks != 2 {
+                        assert!(programs.is_err_and(|error| error.to_string().contains("two ranks alone")));
+                        continue;
+                    }
                     let platform = Platform::shared_links(ranks as usize, 1e6);
                     let ends = play(&platform, &programs.expect("known"));
                     assert!(ends.is_ok(), "{collective} {name}, {ranks} ranks, {bytes} bytes: {ends:?}");
@@ -340,5 +344,10 @@ mod tests {
         }
         let unknown = programs(Release::V4_1, Collective::Allreduce, choice(1, 0), 4, 8);
         assert!(unknown.is_err_and(|error| error.to_string().contains("known are alltoall linear")));
+        for (ranks, segsize) in [(65, 0), (4, 1)] {
+            let (collective, id) = if segsize == 0 { (Collective::Alltoall, 1) } else { (Collective::Bcast, 3) };
+            let many = programs(Release::V4_1, collective, choice(id, segsize), ranks, 1 << 30);
+            assert!(many.is_err_and(|error| error.to_string().contains("messages")));
+        }
     }
 }

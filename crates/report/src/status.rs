@@ -53,7 +53,7 @@ fn of_run(run: &RunStatus, status: &Status) -> String {
     if status.is_over() && run.stage < Stage::Proven {
         let is_fresh = run.silent.is_some_and(|silent| silent.0 < LATE);
         text += if is_fresh { "; if no more files come within a minute, submit" } else { "; submit" };
-        text += " the script in it again to go on";
+        text += " the script in it again to resume the run";
     }
     text
 }
@@ -112,9 +112,9 @@ mod tests {
         assert!(status.is_over());
         assert!(
             sentences(&status)[1]
-                .ends_with("; if no more files come within a minute, submit the script in it again to go on")
+                .ends_with("; if no more files come within a minute, submit the script in it again to resume the run")
         );
         status.runs[0].silent = Some(Seconds(300.0));
-        assert!(sentences(&status)[1].ends_with("; submit the script in it again to go on"));
+        assert!(sentences(&status)[1].ends_with("; submit the script in it again to resume the run"));
     }
 }
