@@ -144,7 +144,7 @@ fn programs_that_srun_starts_are_counted() {
              srun $2 -N2 --ntasks-per-node=2 --mpi=pmix {program}; }}\nprofiled plain\n\
              profiled listed --export=HOME,PATH,LD_LIBRARY_PATH\n! profiled none --export=NONE\n\
              printf '1\\n7\\n1\\n64 1\\n0 1 0 0\\n' > $OUT/other.conf\n\
-             $C try $OUT/other.conf --pairs 2 --out $OUT/tried -- srun -N2 --ntasks-per-node=2 --mpi=pmix {program} || [ $? = 8 ]\n",
+             $C try $OUT/other.conf --pairs 3 --out $OUT/tried -- srun -N2 --ntasks-per-node=2 --mpi=pmix {program} || [ $? = 8 ]\n",
             library = library().display(),
             program = program.display(),
         );
@@ -153,7 +153,7 @@ fn programs_that_srun_starts_are_counted() {
         // A file that acts on no call, in pairs of srun's jobs.
         let tried: Tried =
             serde_json::from_str(&fs::read_to_string(scratch.path().join("tried/try.json")).unwrap()).unwrap();
-        assert_eq!(tried.runs.iter().filter(|run| run.failed.is_none()).count(), 4, "{}", ran.stdout);
+        assert_eq!(tried.runs.iter().filter(|run| run.failed.is_none()).count(), 6, "{}", ran.stdout);
         for name in ["plain", "listed"] {
             let profile = read(&scratch.path().join(name));
             assert_eq!(counts(&profile), expected(), "{name} under {}", mpi.version);
