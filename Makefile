@@ -33,7 +33,7 @@ export PRTE_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
 # Tests of the command line wait for jobs more than they compute; how many jobs run at once, they settle themselves.
-export RUST_TEST_THREADS ?= $(shell expr 3 \* $$(getconf _NPROCESSORS_ONLN))
+export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
 .PHONY: help tune demo test test-all cluster-test check setup setup-tests setup-check release install
 

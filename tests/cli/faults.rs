@@ -131,7 +131,8 @@ fn a_pattern_that_fails_is_blamed_alone() {
             let ran = ran.exits(0);
             let timed = |line: &&str| line.ends_with(',');
             let rows = || samples.lines().skip(2);
-            let ended: Vec<&str> = rows().filter(|line| !timed(line)).collect();
+            // A candidate may be dropped for being slow all the same.
+            let ended: Vec<&str> = rows().filter(|line| !timed(line) && !line.contains(",dropped: ")).collect();
             assert!(!ended.is_empty(), "{fault}: nothing is left out\n{}", ran.stderr);
             assert!(ended.iter().all(|line| line.contains(culprit)), "{fault}: {ended:#?}");
             assert!(!rows().any(|line| line.contains(culprit) && timed(&line)), "{fault}: it was timed");

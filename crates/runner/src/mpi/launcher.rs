@@ -193,10 +193,9 @@ impl Launcher {
         react: &mut dyn FnMut(Event) -> Result<String, RunnerError>,
     ) -> Result<(), RunnerError> {
         let outcome = conversation::hold(self.process(changes, command), job, self.patience, &self.stop, react);
-        if !matches!(outcome, Err(RunnerError::StartHung { .. })) {
+        if !outcome.as_ref().is_err_and(is_worth_another_try) {
             return outcome;
         }
-        // One start in ten hung in the launcher of a 6.0.0a1 before it handed on its input. Nothing was done yet.
         conversation::hold(self.process(changes, command), job, self.patience, &self.stop, react)
     }
 
@@ -220,6 +219,17 @@ impl Launcher {
     /// Lets a program find the libraries of this Open MPI.
     fn find_libraries(&self, process: &mut Command) {
         with_libraries(self.libraries.as_deref(), process);
+    }
+}
+
+/// Whether a start failed for a reason that is gone a moment later; nothing was done yet.
+fn is_worth_another_try(error: &RunnerError) -> bool {
+    match error {
+        // One start in ten hung in the launcher of a 6.0.0a1 before it handed on its input.
+        RunnerError::StartHung { .. } => true,
+        // Another mpirun of 4.1 that ends at this moment takes away the directory that both share.
+        RunnerError::WorkerDidNotStart { output, .. } => output.contains("orte_session_dir failed"),
+        _ => false,
     }
 }
 
