@@ -109,7 +109,8 @@ fn bad_days_a_node_dies() {
         kill_node() { $ST/agent $1 'ip link set eth0 down' < /dev/null; M=$(member $1); NS=$(readlink /proc/$M/ns/net)\n\
         for P in /proc/[0-9]*; do if [ \"$(readlink $P/ns/net)\" = \"$NS\" ] && [ ${P#/proc/} != $M ]; then \
         kill -9 ${P#/proc/}; fi; done 2> /dev/null || true; }\n\
-        $C submit --nodes 2 --ppn 2 --time 4m --directive=--exclude=${N}1 --out $OUT/run -- tune $OPTIONS --budget 60s\n\
+        O='--ops bcast,allreduce,allgather --np 4 --sizes 1K:256K --no-validate --refine 0 --budget 60s'\n\
+        $C submit --nodes 2 --ppn 2 --time 4m --directive=--exclude=${N}1 --out $OUT/run -- tune $O\n\
         begun $OUT/run; J=$(job $OUT/run); sleep 5; V=$(scontrol show hostnames $(squeue -h -j $J -o %N) | tail -n 1)\n\
         kill_node $V; while squeue -h -j $J -o %T | grep -q RUNNING; do sleep 0.5; done; rows $OUT/run > $OUT/before\n\
         until scontrol update jobid=$J StartTime=now 2> /dev/null; do sleep 0.5; done\n\
