@@ -117,6 +117,16 @@ fn what_cannot_be_predicted_is_refused_in_a_sentence() {
     collrules(none, &run).exits(3).complains("nosuch: No such file or directory");
 }
 
+/// Calls with more messages than are played are not missing in silence.
+#[test]
+fn predictions_that_are_too_much_to_play_are_said() {
+    let scratch = tempfile::tempdir().unwrap();
+    let measured = "model --simulate --simulated-slots 66 --ops alltoall --sizes 1K --partners 2 --launches 2 --out";
+    collrules(measured, &scratch.path().join("run"))
+        .exits(0)
+        .says("Predictions of 2 measured calls, the first of them alltoall on 66 ranks at 1KiB");
+}
+
 #[test]
 fn alike_hosts_are_called_alike() {
     let scratch = tempfile::tempdir().unwrap();

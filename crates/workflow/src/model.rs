@@ -1,14 +1,18 @@
 //! Communication models: measured, fitted to probes, kept, and asked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use collrules_model::{Call, Limit, Origin, Probes, Terms, Timing, algorithms, fit, known, predict, quality, table};
+use collrules_model::{
+    Call, Limit, Origin, Probes, Terms, Timing, Unsaid, algorithms, fit, known, predict, programs, quality, table,
+};
 use collrules_record::model::{Model, Where};
 use collrules_record::options::{self, Modelling, Tuning};
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{CandidateName, Estimate};
+use collrules_record::sample::Sample;
+use collrules_record::{CandidateName, Cell, Estimate};
 use collrules_report::model as report;
+use collrules_rules::words::counted;
 use collrules_rules::{Choice, Collective, Release, registry};
 use collrules_runner::grid::known_release;
 
@@ -95,7 +99,23 @@ pub fn of_run(path: &Path, terms: Terms) -> Result<Model, WorkflowError> {
     let eager = model.eager.get(&place).copied();
     (model.algorithms, model.concurrent) = algorithms(&probes, release, &calls, eager, terms.level, &mut model.unknown);
     model.quality = quality(&model, release, &calls);
+    model.unknown.extend(unplayed(release, &calls));
     Ok(model)
+}
+
+/// What is too much to play, and so not among the predictions.
+fn unplayed(release: Release, calls: &[Sample]) -> Option<String> {
+    let all: BTreeSet<(Cell, Choice)> =
+        calls.iter().filter_map(|call| Some((call.cell, call.candidate.choice()?))).collect();
+    let why =
+        |(cell, choice): &(Cell, Choice)| match programs(release, cell.collective, *choice, cell.ranks.0, cell.bytes.0)
+        {
+            Err(unsaid @ Unsaid::Messages { .. }) => Some(format!("{cell} by {choice}: {unsaid}")),
+            _ => None,
+        };
+    let left: Vec<String> = all.iter().filter_map(why).collect();
+    let first = left.first()?;
+    Some(format!("Predictions of {}, the first of them {first}.", counted(left.len(), "measured call")))
 }
 
 /// Fits a table of probes.

@@ -65,38 +65,37 @@ impl Tools {
 
     /// The value of an integer variable; none if there is no such variable.
     pub(crate) fn int(&self, name: &str) -> Result<Option<i32>, ToolsError> {
-        let Some(variable) = self.find(name) else { return Ok(None) };
-        variable.expect("MPI_INT", name)?;
-        let mut value: c_int = 0;
-        // SAFETY: the variable is of type MPI_INT, and Open MPI has no variables of several numbers; the handle is live.
-        self.with_handle(name, &variable, |handle, _| unsafe {
-            ffi::MPI_T_cvar_read(handle, (&raw mut value).cast())
-        })?;
-        Ok(Some(value))
+        // SAFETY: that is MPI_INT.
+        unsafe { self.number::<c_int>(name, "MPI_INT") }
     }
 
     /// The value of a variable that holds a size; none if there is no such variable.
     pub(crate) fn size(&self, name: &str) -> Result<Option<u64>, ToolsError> {
-        let Some(variable) = self.find(name) else { return Ok(None) };
-        variable.expect("MPI_UNSIGNED_LONG", name)?;
-        let mut value: c_ulong = 0;
-        // SAFETY: the variable is of type MPI_UNSIGNED_LONG, and Open MPI has no variables of several numbers; the handle is live.
-        self.with_handle(name, &variable, |handle, _| unsafe {
-            ffi::MPI_T_cvar_read(handle, (&raw mut value).cast())
-        })?;
-        Ok(Some(value))
+        // SAFETY: that is MPI_UNSIGNED_LONG.
+        unsafe { self.number::<c_ulong>(name, "MPI_UNSIGNED_LONG") }
     }
 
     /// The value of a variable that is on or off; none if there is no such variable.
     pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, ToolsError> {
+        // SAFETY: MPI_C_BOOL is one byte.
+        let byte = unsafe { self.number::<u8>(name, "MPI_C_BOOL") }?;
+        Ok(byte.map(|byte| byte != 0))
+    }
+
+    /// The value of a variable of this MPI type; none if there is no such variable.
+    ///
+    /// # Safety
+    ///
+    /// `T` is the C type of that MPI type, and any bytes are one.
+    unsafe fn number<T: Default>(&self, name: &str, kind: &str) -> Result<Option<T>, ToolsError> {
         let Some(variable) = self.find(name) else { return Ok(None) };
-        variable.expect("MPI_C_BOOL", name)?;
-        let mut value = 0u8;
-        // SAFETY: the variable is of type MPI_C_BOOL, which is one byte, and the handle is live.
+        variable.expect(kind, name)?;
+        let mut value = T::default();
+        // SAFETY: the variable is of that type, and Open MPI has no variables of several numbers; the handle is live.
         self.with_handle(name, &variable, |handle, _| unsafe {
             ffi::MPI_T_cvar_read(handle, (&raw mut value).cast())
         })?;
-        Ok(Some(value != 0))
+        Ok(Some(value))
     }
 
     /// Sets an integer variable and reads it back.
