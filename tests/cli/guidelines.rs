@@ -216,7 +216,7 @@ mod real {
         let worker = Path::new(env!("CARGO_BIN_EXE_collrules")).with_file_name("collrules-worker");
         let out = scratch.join("check");
         let arguments = format!(
-            "guidelines --np {ranks} --oversubscribe --sizes 20,2052 --no-remedies --launches 1 --budget 40s --out"
+            "guidelines --np {ranks} --oversubscribe --sizes 20,2052 --no-remedies --launches 1 --budget none --calls 3 --out"
         );
         let mut command = mpi.collrules(&arguments, &out);
         if let Some(fault) = fault {
@@ -260,7 +260,7 @@ mod real {
                     crate::faults::script(scratch.path(), &format!("exec {} --fault '{fault}'", worker.display()));
                 let arguments = format!(
                     "guidelines --ops bcast,barrier --np 3 --oversubscribe --sizes 2K,4K --no-remedies --launches 1 \
-                     --budget 12s --hang-timeout 4s --rules {} --out",
+                     --budget none --calls 3 --hang-timeout 4s --rules {} --out",
                     rules.display()
                 );
                 let ran = Ran::from(mpi.collrules(&arguments, &out).arg("--worker").arg(script).output().unwrap());

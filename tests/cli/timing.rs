@@ -36,8 +36,12 @@ fn the_harness_says_what_it_adds_and_that_is_little() {
     alone_under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
-        let lines =
-            tune(mpi, &out, "--ops bcast --np 2 --sizes 1 --budget 5s --launches 2 --refine 0 --no-validate", None);
+        let lines = tune(
+            mpi,
+            &out,
+            "--ops bcast --np 2 --sizes 1 --budget none --calls 30 --launches 2 --refine 0 --no-validate",
+            None,
+        );
         assert_eq!((harness(&lines).len(), ends(&lines).len()), (2, 2), "{lines:?}");
         for found in harness(&lines) {
             assert!(found.turn.0 > 0.0 && found.turn.0 < 1e-6, "{found:?}");
@@ -71,8 +75,7 @@ fn clocks_that_are_hours_apart_are_set_by_one() {
     alone_under_one_release(|mpi| {
         // 5.0's shared memory and PMIx live across namespaces; only clocks differ.
         let out = scratch.path().join(format!("run-{}", mpi.version));
-        let arguments =
-            "--ops bcast --np 2 --sizes 1,4K --budget 20s --launches 1 --sync roundtime --refine 0 --no-validate";
+        let arguments = "--ops bcast --np 2 --sizes 1,4K --budget none --calls 12 --launches 1 --sync roundtime --refine 0 --no-validate";
         let lines = tune(mpi, &out, arguments, Some(&worker));
         assert_eq!(harness(&lines)[0].clocks, 2);
         let found = checks(&lines);
@@ -102,7 +105,7 @@ fn memory_is_bounded_whatever_the_number_of_candidates() {
         let segments: Vec<String> = (1..=24).map(|step| (64 * step).to_string()).collect();
         let segments = segments.join(",");
         let arguments = format!(
-            "--ops bcast,scatter,barrier --np 3,4 --sizes 2K,4K --budget 15s --no-validate --launches 1 --segments {segments}"
+            "--ops bcast,scatter,barrier --np 3,4 --sizes 2K,4K --budget none --calls 2 --refine 0 --no-validate --launches 1 --segments {segments}"
         );
         let lines = tune(mpi, &out, &arguments, None);
         let (start, end) = (harness(&lines)[0], ends(&lines)[0]);
@@ -112,6 +115,28 @@ fn memory_is_bounded_whatever_the_number_of_candidates() {
         let (Some(before), Some(after)) = (start.resident, end.resident) else { panic!("{start:?} {end:?}") };
         assert!(after < before + (64 << 20), "{before} bytes before, {after} after");
     });
+}
+
+/// Exactly so many calls of each candidate in each launch, however clear the decision is.
+#[test]
+fn calls_are_as_many_as_are_asked_for() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("run");
+    let arguments = "measure --simulate --ops bcast,barrier --np 4,8 --sizes 8,64K --launches 2 --calls 7 --budget none \
+                     --keep-slow --out";
+    collrules(arguments, &out).exits(0);
+    let samples = fs::read_to_string(out.join("samples.csv")).unwrap();
+    let mut calls = std::collections::BTreeMap::new();
+    for line in samples.lines().skip(2) {
+        let fields: Vec<&str> = line.split(',').collect();
+        // Launch, collective, ranks, bytes and candidate.
+        *calls.entry([fields[0], fields[3], fields[4], fields[5], fields[6]]).or_insert(0) += 1;
+    }
+    assert!(calls.len() > 2 * 2 * (2 * 10 + 6), "{}", calls.len());
+    assert!(calls.values().all(|count| *count == 7), "{calls:?}");
+    collrules("measure --simulate --calls 1 --out", &scratch.path().join("other"))
+        .exits(2)
+        .complains("1 is not in 2..");
 }
 
 #[test]

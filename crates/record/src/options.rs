@@ -188,8 +188,9 @@ pub struct Timing {
     /// Treat each rank's clock as separate, even on one host: shows how exact the common clock is
     #[arg(long)]
     pub separate_clocks: bool,
-    /// Time every candidate so often in each cell and launch, from its first call on, rather than until it is known well enough.
-    #[arg(skip)]
+    /// Time each candidate exactly so often per size and launch, from its first call on, rather than until its time is
+    /// precise; the budget may end it before. For irregular, 100 is the default
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<u32>,
 }
@@ -630,9 +631,6 @@ pub struct Irregularity {
     /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
     #[arg(long, value_name = "SIZES", default_value = "1K:256K", value_parser = sizes)]
     pub sizes: List<Bytes>,
-    /// How often each is called per size and launch; the budget may end it before
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
-    pub calls: u32,
     /// Into how many calls messages are split, with barriers between them, as a cure; separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2,4,8", value_parser = clap::value_parser!(u32).range(2..))]
     pub pieces: Vec<u32>,

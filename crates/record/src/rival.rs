@@ -111,7 +111,10 @@ impl Rival {
     /// Whether settings make it leave a collective.
     pub fn leaves(self, collective: Collective, pins: &Pins) -> bool {
         match self.switch {
-            Switch::List(parameter) => pins.get(parameter).is_some_and(|list| listed(list, collective)),
+            Switch::List(parameter) => pins.get(parameter).is_some_and(|list| {
+                let is_named = list.trim_start_matches('^').split(',').any(|name| name == collective.name());
+                is_named == list.starts_with('^')
+            }),
             _ => self.leaving(&[collective].into()).iter().all(|(name, value)| pins.get(name) == Some(value)),
         }
     }
@@ -120,11 +123,6 @@ impl Rival {
 /// Their names.
 pub fn components() -> impl Iterator<Item = Component> {
     RIVALS.into_iter().map(|rival| rival.component)
-}
-
-/// Whether a list of what is left out has a collective.
-fn listed(list: &str, collective: Collective) -> bool {
-    list.strip_prefix('^').is_some_and(|names| names.split(',').any(|name| name == collective.name()))
 }
 
 /// The settings by which all these calls come to `coll/tuned`.
@@ -138,11 +136,39 @@ pub fn pins<'a>(servings: impl IntoIterator<Item = &'a Serving>) -> Pins {
     left.into_iter().flat_map(|(component, collectives)| Rival::of(component).leaving(&collectives)).collect()
 }
 
+/// Settings that are in force, and others beside them. A list of what a component leaves grows by what others have it leave; of all
+/// else, the others replace what was there.
+pub fn beside(in_force: &Pins, others: &Pins) -> Pins {
+    let mut all = in_force.clone();
+    for (name, value) in others {
+        let is_list = RIVALS.iter().any(|rival| rival.switch == Switch::List(name));
+        let before = in_force.get(name).filter(|_| is_list);
+        all.insert(name.clone(), before.map_or_else(|| value.clone(), |before| without(before, value)));
+    }
+    all
+}
+
+/// A list of collectives, without those of another list that begins with `^`.
+fn without(list: &str, left: &str) -> String {
+    let left = left.trim_start_matches('^').split(',');
+    match list.strip_prefix('^') {
+        Some(names) => {
+            let names: BTreeSet<&str> = names.split(',').chain(left).collect();
+            format!("^{}", Vec::from_iter(names).join(","))
+        }
+        None => {
+            let left: BTreeSet<&str> = left.collect();
+            list.split(',').filter(|name| !left.contains(name)).collect::<Vec<_>>().join(",")
+        }
+    }
+}
+
 /// Whether a setting may act on calls of a collective: one that is about other collectives does not.
 pub fn acts_on(name: &str, value: &str, collective: Collective) -> bool {
     for rival in RIVALS {
         if rival.switch == Switch::List(name) {
-            return !value.starts_with('^') || listed(value, collective);
+            let leaves = rival.leaves(collective, &[(name.to_owned(), value.to_owned())].into());
+            return leaves || !value.starts_with('^');
         }
         let is_about = |one: &Collective| {
             let mut forms = rival.parameters.iter();
@@ -182,6 +208,19 @@ mod tests {
             assert!(leaves(Collective::Bcast) && leaves(Collective::Reduce), "{without}");
             assert_eq!(leaves(Collective::Gather), matches!(without, "hcoll" | "xhc"), "{without}");
         }
+    }
+
+    #[test]
+    fn what_a_user_has_a_component_leave_stays_left() {
+        let beside = |before: &str, value: &str| {
+            let pins = |value: &str| Pins::from([("coll_ucc_cts".to_owned(), value.to_owned())]);
+            beside(&pins(before), &pins(value))["coll_ucc_cts"].clone()
+        };
+        assert_eq!(beside("^allreduce", "^bcast"), "^allreduce,bcast");
+        assert_eq!(beside("^bcast", "^bcast"), "^bcast");
+        assert_eq!(beside("allreduce,bcast", "^bcast"), "allreduce");
+        let pins = |value: &str| Pins::from([("coll_hcoll_priority".to_owned(), value.to_owned())]);
+        assert_eq!(super::beside(&pins("90"), &pins("0")), pins("0"));
     }
 
     #[test]

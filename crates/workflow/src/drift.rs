@@ -7,7 +7,7 @@ use std::path::Path;
 use collrules_record::comparison::differences;
 use collrules_record::drift::{Criteria, DRIFT, Drift, FORMAT};
 use collrules_record::manifest;
-use collrules_record::options::{Drifting, Request, System, Tuning};
+use collrules_record::options::{Drifting, Request, System, Timing, Tuning};
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::{Candidate, Cell, Manifest, Placement, Plan, Ranks, Seconds};
@@ -198,8 +198,10 @@ fn plan(anchors: &[Anchor], before: &Manifest, options: &Drifting, tuning: &Tuni
         keep_slow: true,
         budget,
         startup: started.startup,
-        ..timed(&tuning.timing)
+        ..Schedule::default()
     };
+    // How often each is called is up to the check.
+    let schedule = timed(&Timing { calls: None, ..tuning.timing }, schedule);
     let mut plan = Plan::new(cells.collect(), options.launches, schedule, options.seed);
     let layout = before.plan.placement.layout;
     let nodes = anchors.iter().map(|anchor| {

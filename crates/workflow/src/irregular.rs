@@ -18,6 +18,9 @@ use crate::campaign::{Begin, measure};
 use crate::error::WorkflowError;
 use crate::session::Session;
 
+/// How often each way is timed per size and launch where nobody says it.
+const CALLS: u32 = 100;
+
 /// The level of the intervals.
 const LEVEL: f64 = 0.95;
 
@@ -58,7 +61,7 @@ pub fn measured(
         rules: None,
     }));
     let (budget, launches, seed) = (options.budget, options.launches, options.seed);
-    let timing = Timing { calls: Some(options.calls), ..options.timing };
+    let timing = Timing { calls: options.timing.calls.or(Some(CALLS)), ..options.timing };
     let tuning = Tuning { budget, launches, seed, timing, system: options.system.clone(), ..tuning };
     let measured = measure(&Begin::New { tuning, out: out.to_owned() }, session)?;
     let run = measured.run().clone();

@@ -89,8 +89,9 @@ pub fn plan(tuning: &Tuning, survey: &Survey, startup: Seconds) -> Result<Plan, 
         startup,
         min_gain: tuning.criteria.min_gain,
         keep_slow: tuning.keep_slow,
-        ..timed(&tuning.timing)
+        ..Schedule::default()
     };
+    let schedule = timed(&tuning.timing, schedule);
     let System { layout, oversubscribe, .. } = tuning.system;
     let planner = Planner { grid: &tuning.grid, layout, oversubscribe: oversubscribes(oversubscribe), survey };
     let planned = planner.plan(tuning.launches, schedule, tuning.seed);
@@ -152,17 +153,17 @@ fn halves(tuning: &Tuning) -> f64 {
     if under_rules { 2.0 } else { 1.0 }
 }
 
-/// The usual schedule with this way of timing.
-pub(crate) fn timed(timing: &Timing) -> Schedule {
-    let usual = Schedule {
+/// This schedule with this way of timing.
+pub(crate) fn timed(timing: &Timing, usual: Schedule) -> Schedule {
+    let schedule = Schedule {
         sync: timing.sync,
         clock_bound: timing.clock_bound,
         separate_clocks: timing.separate_clocks,
-        ..Schedule::default()
+        ..usual
     };
     match timing.calls {
-        None => usual,
-        Some(calls) => Schedule { warmup_rounds: 0, min_rounds: calls, max_rounds: calls, ..usual },
+        None => schedule,
+        Some(calls) => Schedule { warmup_rounds: 0, min_rounds: calls, max_rounds: calls, ..schedule },
     }
 }
 

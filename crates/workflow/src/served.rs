@@ -136,5 +136,5 @@ pub(crate) fn needed(findings: &Findings, freed: &BTreeSet<Collective>) -> Pins 
 
 /// The settings of a run together with those that its rules need.
 pub fn pins(of_run: &Pins, findings: &Findings) -> Pins {
-    of_run.iter().chain(&findings.pins).map(|(name, value)| (name.clone(), value.clone())).collect()
+    rival::beside(of_run, &findings.pins)
 }

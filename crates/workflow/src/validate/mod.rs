@@ -283,7 +283,10 @@ fn bench<'a>(
         survey: &started.survey,
         options,
         // Enough rounds for a median, since what counts is how launches differ.
-        schedule: Schedule { min_rounds: 15, max_rounds: 60, startup: started.startup, ..timed(&options.timing) },
+        schedule: timed(
+            &options.timing,
+            Schedule { min_rounds: 15, max_rounds: 60, startup: started.startup, ..Schedule::default() },
+        ),
         spending,
         deadline,
         pass: Duration::ZERO,
