@@ -67,6 +67,25 @@ fn all_calls_that_were_asked_for_are_kept() {
     }
 }
 
+/// A way of which the budget left no second call is named, and not left out in silence.
+#[test]
+fn ways_with_first_calls_alone_are_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("run");
+    collrules("irregular --simulate --sizes 4K,8K --launches 2 --calls 7 --out", &out).exits(0);
+    let samples = out.join("samples.csv");
+    let text = fs::read_to_string(&samples).unwrap();
+    let is_first = |line: &str| line.split(',').skip(1).take(2).eq(["0", "0"]);
+    let keep = |line: &&str| !line.contains(",gather,8,4096,mockup:gatherv,") || is_first(line);
+    let kept: String = text.split_inclusive('\n').filter(keep).collect();
+    assert!(kept.len() < text.len(), "{text}");
+    fs::write(&samples, kept).unwrap();
+    let ran = collrules("irregular", &out).exits(0);
+    ran.says("Only the first call of each launch was timed of gather on 8 ranks at 4KiB by gatherv");
+    let found: Irregular = serde_json::from_str(&fs::read_to_string(out.join("irregular.json")).unwrap()).unwrap();
+    assert_eq!(found.only_first.len(), 1);
+}
+
 #[test]
 fn a_directory_without_a_run_is_refused() {
     let scratch = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use collrules_record::{Candidate, Cell};
+use collrules_rules::words::some;
 
 use crate::finding::Code;
 use crate::imported::Imported;
@@ -30,11 +31,11 @@ pub(super) fn settle(
                 report(&rows[place], Code::Duplicate, format!("repeats line {}", line(first)));
             }
         } else {
-            let lines: Vec<_> = places.iter().take(NAMED + 1).map(|place| line(&rows[*place])).collect();
+            let lines: Vec<_> = places.iter().map(|place| line(&rows[*place])).collect();
             let what = format!(
-                "{} contradict each other about {cell}, {candidate}, and none is used; repeated measurements need different \
+                "lines {} contradict each other about {cell}, {candidate}, and none is used; repeated measurements need different \
                  launch numbers",
-                list(&lines, places.len()),
+                some(&lines, NAMED),
             );
             for &place in places {
                 keep[place] = false;
@@ -44,12 +45,4 @@ pub(super) fn settle(
     }
     let mut kept = keep.into_iter();
     rows.into_iter().filter(|_| kept.next() == Some(true)).collect()
-}
-
-/// `lines 3, 8 and 11`.
-fn list(lines: &[String], count: usize) -> String {
-    match lines {
-        [before @ .., last] if count <= NAMED => format!("lines {} and {last}", before.join(", ")),
-        _ => format!("lines {} and {} more", lines[..NAMED].join(", "), count - NAMED),
-    }
 }

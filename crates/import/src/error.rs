@@ -2,6 +2,8 @@
 
 use std::io;
 
+use collrules_rules::words::first_lines;
+
 use super::finding::{Finding, Severity};
 use super::format::Format;
 
@@ -70,9 +72,6 @@ fn reasons(findings: &[Finding]) -> String {
     if worst.is_empty() {
         worst = findings.iter().collect();
     }
-    let mut text: String = worst.iter().take(NAMED).map(|finding| format!("\n  {finding}")).collect();
-    if worst.len() > NAMED {
-        text += &format!("\n  and {} more", worst.len() - NAMED);
-    }
-    if text.is_empty() { text } else { format!(":{text}") }
+    let lines = first_lines(worst.iter().map(ToString::to_string).collect(), NAMED);
+    if lines.is_empty() { String::new() } else { format!(":\n  {}", lines.join("\n  ")) }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use collrules_rules::words::plural;
+use collrules_rules::words::{plural, some};
 
 use crate::probe::{Kind, Probe, Probes, Timing};
 
@@ -63,9 +63,8 @@ pub fn read(text: &str) -> Result<(Probes, Vec<String>), BadTable> {
 }
 
 fn sentence(why: &str, lines: &[u64]) -> String {
-    let shown: Vec<String> = lines.iter().take(TOLD).map(u64::to_string).collect();
-    let more = if lines.len() > TOLD { format!(" and {} more", lines.len() - TOLD) } else { String::new() };
-    format!("{} {}{more}: {why}", plural(lines.len(), "line"), shown.join(", "))
+    let numbers: Vec<String> = lines.iter().map(u64::to_string).collect();
+    format!("{} {}: {why}", plural(lines.len(), "line"), some(&numbers, TOLD))
 }
 
 type Row = (Timing, Vec<(u32, String)>);

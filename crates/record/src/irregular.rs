@@ -10,7 +10,7 @@ use crate::format::FormatVersion;
 use crate::units::{Bytes, Ranks, Seconds};
 
 /// The version of `irregular.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 2 };
 
 /// What the distributions of calls show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct Irregular {
     pub level: f64,
     /// Every cell with every candidate that was timed.
     pub points: Vec<Calls>,
+    /// What is not among them since only the first call of each launch was timed.
+    #[serde(default)]
+    pub only_first: Vec<(Cell, Candidate)>,
     /// Ranges of sizes in which calls stall, with what cures them.
     pub stalls: Vec<Stalls>,
     /// Sizes at which times leap.

@@ -28,6 +28,22 @@ pub fn listed(items: &[String]) -> String {
     }
 }
 
+/// `a, b and c`; of more than so many, `a, b and 7 more`.
+pub fn some(items: &[String], most: usize) -> String {
+    match items.len().saturating_sub(most) {
+        0 => listed(items),
+        more => format!("{} and {more} more", items[..most].join(", ")),
+    }
+}
+
+/// Lines; of more than so many, the first ones and `and 7 more`.
+pub fn first_lines(mut lines: Vec<String>, most: usize) -> Vec<String> {
+    let more = lines.len().saturating_sub(most);
+    lines.truncate(most);
+    lines.extend((more > 0).then(|| format!("and {more} more")));
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,5 +55,9 @@ mod tests {
         assert_eq!((plural(1_u32, "entry"), plural(3_u32, "entry")), ("entry".into(), "entries".into()));
         let items = |count: usize| listed(&["a", "b", "c"].map(str::to_owned)[..count]);
         assert_eq!([0, 1, 2, 3].map(items), ["", "a", "a and b", "a, b and c"]);
+        let all = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!([1, 2, 3].map(|most| some(&all, most)), ["a and 2 more", "a, b and 1 more", "a, b and c"]);
+        assert_eq!(first_lines(all.to_vec(), 1), ["a", "and 2 more"]);
+        assert_eq!(first_lines(all.to_vec(), 3), all);
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use collrules_record::rundir::RunDirError;
 use collrules_rules::deploy::Inexpressible;
 use collrules_rules::emit::EmitError;
+use collrules_rules::words::first_lines;
 use collrules_runner::RunnerError;
 use collrules_runner::proof::Proof;
 use collrules_tuner::TunerError;
@@ -216,12 +217,8 @@ impl WorkflowError {
 
     /// What is not obeyed, and where.
     pub(crate) fn unproven(what: String, proof: &Proof) -> Self {
-        let mut faults: Vec<String> =
-            proof.faults.iter().take(NAMED_FAULTS).map(|fault| format!("  {fault}")).collect();
-        if proof.faults.len() > NAMED_FAULTS {
-            faults.push(format!("  and {} more", proof.faults.len() - NAMED_FAULTS));
-        }
-        Self::Unproven { what, faults }
+        let faults = first_lines(proof.faults.iter().map(ToString::to_string).collect(), NAMED_FAULTS);
+        Self::Unproven { what, faults: faults.into_iter().map(|fault| format!("  {fault}")).collect() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Calls that now and then take many times as long: measured, found, and cured.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -81,6 +82,8 @@ pub fn of_run(path: &Path) -> Result<Irregular, WorkflowError> {
     }
     let cold = manifest.plan.schedule.warmup_rounds == 0;
     let points = distributions(&samples, cold, LEVEL);
+    let others: BTreeSet<_> = points.iter().map(|calls| (calls.cell, calls.candidate)).collect();
+    let all: BTreeSet<_> = samples.iter().map(|sample| (sample.cell, sample.candidate)).collect();
     if points.is_empty() {
         return Err(WorkflowError::Input(format!(
             "{}: of every call only the first one of a launch was timed, which says what connections cost; a longer --budget times more",
@@ -97,6 +100,7 @@ pub fn of_run(path: &Path) -> Result<Irregular, WorkflowError> {
         stalls: stalls(&points),
         steps: steps(&points),
         points,
+        only_first: all.difference(&others).copied().collect(),
     })
 }
 

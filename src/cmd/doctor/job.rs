@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::Survey;
 use collrules_record::survey::Binding;
-use collrules_rules::words::counted;
+use collrules_rules::words::{counted, some};
 
 use super::finding::Finding;
 
@@ -31,18 +31,18 @@ fn slots(survey: &Survey) -> Finding {
         return Finding::problem("slots", format!("{what}; a collective needs 2"))
             .remedy("give mpirun more (--mpirun-args '--hostfile FILE', or --host NAME:4), or pass --oversubscribe");
     }
-    let crowded: Vec<&str> = hosts
+    let crowded: Vec<String> = hosts
         .iter()
         .filter(|(_, ranks)| {
             let union: BTreeSet<u32> = ranks.iter().flat_map(|place| processors(&place.processors)).collect();
             !union.is_empty() && union.len() < ranks.len()
         })
-        .map(|(host, _)| *host)
+        .map(|(host, _)| (*host).to_owned())
         .collect();
     if crowded.is_empty() {
         Finding::ok("slots", what)
     } else {
-        Finding::warning("slots", format!("{what}; more ranks than processors on {}", some(&crowded)))
+        Finding::warning("slots", format!("{what}; more ranks than processors on {}", some(&crowded, 1)))
             .remedy("lower the slots of these hosts: times would include the operating system's scheduler")
     }
 }
@@ -53,18 +53,18 @@ fn binding(survey: &Survey) -> Option<Finding> {
     if survey.places.is_empty() {
         return Some(Finding::note("binding", "unknown: the worker does not report it"));
     }
-    let shared: Vec<&str> = hosts
+    let shared: Vec<String> = hosts
         .iter()
         .filter(|(_, ranks)| {
             let mut seen = BTreeSet::new();
             let bound = ranks.iter().map(|place| processors(&place.processors)).filter(|set| set.len() == 1);
             bound.flatten().any(|processor| !seen.insert(processor))
         })
-        .map(|(host, _)| *host)
+        .map(|(host, _)| (*host).to_owned())
         .collect();
     if !shared.is_empty() {
         return Some(
-            Finding::warning("binding", format!("several ranks are bound to one processor on {}", some(&shared)))
+            Finding::warning("binding", format!("several ranks are bound to one processor on {}", some(&shared, 1)))
                 .remedy("--mpirun-args '--bind-to core', or fewer slots"),
         );
     }
@@ -122,14 +122,6 @@ fn processors(list: &str) -> BTreeSet<u32> {
         Some(first.trim().parse::<u32>().ok()?..=last.trim().parse().ok()?)
     };
     list.split(',').filter_map(range).flatten().collect()
-}
-
-fn some(names: &[&str]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [first, others @ ..] => format!("{first} and {} more", others.len()),
-    }
 }
 
 #[cfg(test)]

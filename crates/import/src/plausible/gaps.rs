@@ -7,6 +7,7 @@ use crate::finding::Code;
 use collrules_record::Candidate;
 use collrules_record::Cell;
 use collrules_record::units::Bytes;
+use collrules_rules::words::some;
 
 /// How many sizes a message names.
 const NAMED: usize = 4;
@@ -32,13 +33,11 @@ pub(super) fn check(points: &[PointValue], lost: &BTreeSet<(Cell, Candidate)>) -
             if gaps.is_empty() {
                 continue;
             }
-            let more = gaps.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let what = format!(
-                "{} on {} ranks by {candidate} lacks sizes that other candidates have: {}{more}",
+                "{} on {} ranks by {candidate} lacks sizes that other candidates have: {}",
                 first.cell.collective,
                 first.cell.ranks,
-                gaps.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", "),
+                some(&gaps, NAMED),
             );
             doubts.push(Suspicion { timings: Vec::new(), ..first.suspicion(Code::Gap, what) });
         }

@@ -135,7 +135,7 @@ fn sizes_that_only_others_have_are_gaps() {
         ((algorithm, ranks) != (1, 16) || ![8, 64].contains(&bytes)).then_some(time)
     });
     assert_eq!(import.findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), [Code::Gap]);
-    assert!(import.findings[0].message.ends_with("lacks sizes that other candidates have: 8B, 64B"));
+    assert!(import.findings[0].message.ends_with("lacks sizes that other candidates have: 8B and 64B"));
 }
 
 /// What two launches agree on is no slip.

@@ -11,7 +11,7 @@ mod page;
 use collrules_record::estimate::median;
 use collrules_record::irregular::{Calls, Cure, Irregular, Level, Stalls, Step};
 use collrules_record::{Bytes, Candidate, Estimate, Mockup};
-use collrules_rules::words::{counted, listed};
+use collrules_rules::words::{counted, listed, some};
 use collrules_rules::{Collective, registry};
 
 pub use header::header;
@@ -84,7 +84,24 @@ fn sentences(found: &Irregular) -> Vec<String> {
     }
     said.extend(found.steps.iter().map(|step| leap(found, *step)));
     said.extend(firsts(found));
+    said.extend(only_first(found));
     said
+}
+
+/// How many of what is left out are named.
+const NAMED: usize = 5;
+
+/// What only first calls were timed of.
+fn only_first(found: &Irregular) -> Option<String> {
+    let left: Vec<String> =
+        found.only_first.iter().map(|(cell, by)| format!("{cell} by {}", named(found, cell.collective, *by))).collect();
+    (!left.is_empty()).then(|| {
+        format!(
+            "Only the first call of each launch was timed of {}, which says what connections cost. They are left out; a longer --budget \
+             times more.",
+            some(&left, NAMED)
+        )
+    })
 }
 
 /// What the first call of a launch takes, which is not among the others.

@@ -3,6 +3,7 @@
 use collrules_record::{Cell, Component, Survey};
 use collrules_report::notes;
 use collrules_rules::{Release, RuleTable, registry};
+use collrules_rules::words::first_lines;
 use collrules_runner::circumstances::Obstacle;
 use collrules_runner::messages::Messages;
 use collrules_runner::mpi::MpiBackend;
@@ -23,7 +24,7 @@ pub(super) fn with_source(obstacle: &Obstacle, backend: &MpiBackend) -> String {
 }
 
 pub(super) fn of_proof(proof: &Proof) -> Vec<String> {
-    named(proof.faults.iter().map(ToString::to_string).collect())
+    first_lines(proof.faults.iter().map(ToString::to_string).collect(), NAMED)
 }
 
 /// Calls that send other messages than the intended algorithm does.
@@ -33,7 +34,7 @@ pub(super) fn of_messages(messages: &Messages, table: &RuleTable, release: Relea
         let name = registry::algorithm(release, cell.collective, choice.algorithm).map_or("?", |it| it.name);
         format!("{cell} does not send what algorithm {} ({name}) sends", choice.algorithm)
     };
-    named(messages.other.iter().map(sentence).collect())
+    first_lines(messages.other.iter().map(sentence).collect(), NAMED)
 }
 
 /// What may be behind faults of the proof.
@@ -58,13 +59,4 @@ pub(super) fn explaining(question: &Question, survey: &Survey, release: Release)
         ));
     }
     reasons
-}
-
-fn named(mut sentences: Vec<String>) -> Vec<String> {
-    let more = sentences.len().saturating_sub(NAMED);
-    sentences.truncate(NAMED);
-    if more > 0 {
-        sentences.push(format!("and {more} more"));
-    }
-    sentences
 }
