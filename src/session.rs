@@ -6,6 +6,9 @@ use collrules_workflow::{Event, Session};
 use crate::interrupt;
 use crate::progress::{Output, Reporter};
 
+/// How many launches may fail where no option says it.
+pub(crate) const FAILURES: u32 = 20;
+
 /// Runs a workflow, whose events go to a reporter.
 pub(crate) fn with<T>(failures: u32, output: Output, run: impl FnOnce(&mut Session<'_>) -> T) -> T {
     let mut reporter = Reporter::new(output);

@@ -1,5 +1,6 @@
 //! What every analysis says at its end.
 
+use collrules_record::findings::Findings;
 use collrules_record::rundir;
 use collrules_report::{plain, summary, terminal, validation};
 use collrules_workflow::publish::Published;
@@ -12,10 +13,8 @@ pub(super) fn print(published: &Published) -> Result<(), Failure> {
     screen::print(&text(published).join("\n"))
 }
 
-fn text(published: &Published) -> Vec<String> {
-    let Published { run, findings, validation, proof, .. } = published;
-    let switch_on = published.context().switch_on;
-    let heading = |text: &str| paint(Ink::Heading, text);
+/// Verdicts, expectations and remarks.
+pub(super) fn told(findings: &Findings, heading: impl Fn(&str) -> String) -> Vec<String> {
     let verdicts = terminal::verdicts(findings, screen::width());
     let mut lines = vec![verdicts, String::new(), heading("Expected gain over the builtin:")];
     lines.extend(summary::sentences(findings).iter().flat_map(|sentence| wrapped(sentence, "  ", "    ")));
@@ -23,6 +22,14 @@ fn text(published: &Published) -> Vec<String> {
         lines.extend([String::new(), heading("To know:")]);
         lines.extend(findings.remarks.iter().flat_map(|remark| wrapped(&plain::line(remark), "  - ", "    ")));
     }
+    lines
+}
+
+fn text(published: &Published) -> Vec<String> {
+    let Published { run, findings, validation, proof, .. } = published;
+    let switch_on = published.context().switch_on;
+    let heading = |text: &str| paint(Ink::Heading, text);
+    let mut lines = told(findings, heading);
     lines.extend([String::new(), heading(&format!("Files in {}:", plain::line(&run.path().display().to_string())))]);
     let halves = match findings.handover.is_empty() {
         true => vec![(rundir::RULES, "the rules file")],

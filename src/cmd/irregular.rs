@@ -12,10 +12,7 @@ use crate::args::IrregularArgs;
 use crate::failure::Failure;
 use crate::progress::Output;
 use crate::screen::{self, Ink, paint};
-use crate::session;
-
-/// Launches that may fail, as everywhere.
-const FAILURES: u32 = 20;
+use crate::session::{self, FAILURES};
 
 pub(crate) fn run(args: &IrregularArgs) -> Result<(), Failure> {
     let (run, found) = match &args.input {

@@ -15,10 +15,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::Output;
 use crate::screen::{self, Ink, paint};
-use crate::session;
-
-/// Launches that may fail, as everywhere.
-const FAILURES: u32 = 20;
+use crate::session::{self, FAILURES};
 
 pub(crate) fn run(args: &ModelArgs) -> Result<Exit, Failure> {
     match &args.action {

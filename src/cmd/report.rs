@@ -3,18 +3,18 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use collrules_record::findings::Findings;
 use collrules_record::rundir;
-use collrules_report::{changes, markdown, page, plain, summary, tables, terminal};
+use collrules_report::{changes, markdown, page, tables};
 use collrules_tuner::Observations;
 use collrules_tuner::compare::{Run, compare};
 
 use collrules_workflow::publish::Published;
 use collrules_workflow::{TOOL, WorkflowError};
 
+use super::conclude;
 use crate::args::{Report, ReportFormat};
 use crate::failure::Failure;
-use crate::screen::{self, wrapped};
+use crate::screen;
 
 pub(crate) fn run(args: &Report) -> Result<(), Failure> {
     let wanted = args.wanted().ok_or_else(|| {
@@ -112,25 +112,10 @@ fn put(out: Option<&Path>, text: &str) -> Result<(), Failure> {
 fn shown(published: &Published, format: ReportFormat) -> Result<String, Failure> {
     let (findings, context) = (&published.findings, published.context());
     Ok(match format {
-        ReportFormat::Text => text(findings),
+        ReportFormat::Text => conclude::told(findings, str::to_owned).join("\n") + "\n",
         ReportFormat::Html => page::page(findings, &context),
         ReportFormat::Md => markdown::report(findings, &context),
         ReportFormat::Csv => tables::csv(findings).map_err(Failure::Stdout)?,
         ReportFormat::Json => tables::json(findings, &context)?,
     })
-}
-
-fn text(findings: &Findings) -> String {
-    let mut lines = vec![
-        terminal::verdicts(findings, screen::width()),
-        String::new(),
-        "Expected gain over the builtin:".to_owned(),
-    ];
-    let sentences = summary::sentences(findings);
-    lines.extend(sentences.iter().flat_map(|sentence| wrapped(sentence, "  ", "    ")));
-    if !findings.remarks.is_empty() {
-        lines.extend([String::new(), "To know:".to_owned()]);
-        lines.extend(findings.remarks.iter().flat_map(|remark| wrapped(&plain::line(remark), "  - ", "    ")));
-    }
-    lines.join("\n") + "\n"
 }

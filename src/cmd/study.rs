@@ -7,10 +7,7 @@ use crate::args::StudyArgs;
 use crate::failure::Failure;
 use crate::progress::Output;
 use crate::screen::{self, Ink, paint};
-use crate::session;
-
-/// Launches that may fail, as everywhere.
-const FAILURES: u32 = 20;
+use crate::session::{self, FAILURES};
 
 pub(crate) fn run(args: &StudyArgs) -> Result<(), Failure> {
     let Studied { paragraphs, figures, placements } =

@@ -5,11 +5,11 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use collrules_record::profile::rank::{Activity, FORMAT, Group, KeptCall, RankCalls, RankRecord};
+use collrules_record::profile::rank::{Activity, FORMAT, Group, KeptCall, RankRecord};
 
 use crate::communicators::{Communicators, Known};
 use crate::kept::Kept;
-use crate::table::{self, ANY_GROUP, Call, Counted, Table};
+use crate::table::{self, ANY_GROUP, Call, Table};
 
 /// What is known of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,25 +154,14 @@ impl Recorder {
     pub fn record(&self) -> RankRecord {
         let mut groups = self.communicators.groups();
         let mut calls = self.table.counted();
-        if calls.iter().any(|entry| usize::from(entry.key.group) >= groups.len()) {
+        if calls.iter().any(|entry| entry.group >= groups.len()) {
             // Those that no group has to itself.
-            groups.push(Group {
-                members: 0,
-                size: 0,
-                between_groups: false,
-                name: String::new(),
-                communicators: 0,
-                ranks: None,
-                passed: Vec::new(),
-            });
+            groups.push(Group::default());
             let last = groups.len() - 1;
-            calls
-                .iter_mut()
-                .filter(|entry| entry.key.group == ANY_GROUP)
-                .for_each(|entry| entry.key.group = last as u16);
+            calls.iter_mut().filter(|entry| entry.group == usize::from(ANY_GROUP)).for_each(|entry| entry.group = last);
         }
         // A group that was made after the list was taken.
-        calls.retain(|entry| usize::from(entry.key.group) < groups.len());
+        calls.retain(|entry| entry.group < groups.len());
         let Process { program, library, host, rank, ranks, imbalance } = self.process.clone();
         RankRecord {
             format: FORMAT,
@@ -185,7 +174,7 @@ impl Recorder {
             wall: self.begin.elapsed().as_nanos() as u64,
             imbalance,
             groups,
-            calls: calls.into_iter().map(rank_calls).collect(),
+            calls,
             kept: self.kept.calls(),
             messages: self.messages.activity(),
             waiting: self.waiting.activity(),
@@ -214,26 +203,5 @@ impl Seen {
     fn is_sampled(&self, known: &Known, every: Option<u32>) -> bool {
         let counts = self.is_blocking() && self.key.operation != collrules_rules::Operation::Barrier;
         every.is_some_and(|every| counts && !known.is_between_groups() && known.takes_turn(every))
-    }
-}
-
-fn rank_calls(entry: Counted) -> RankCalls {
-    let has = |flag| entry.key.flags & flag != 0;
-    RankCalls {
-        group: usize::from(entry.key.group),
-        operation: entry.key.operation,
-        mode: entry.key.mode,
-        bytes: entry.bytes,
-        in_place: has(table::IN_PLACE),
-        commutative: !has(table::NOT_COMMUTATIVE),
-        derived: has(table::DERIVED),
-        unequal: has(table::UNEQUAL),
-        ignored_differ: has(table::IGNORED_DIFFER),
-        calls: entry.calls,
-        time: entry.time,
-        longest: entry.longest,
-        sum: entry.sum,
-        root: entry.root,
-        sampled: entry.sampled,
     }
 }

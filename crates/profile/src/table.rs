@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Acquire, Ordering::Relax
 use std::time::Duration;
 
 use collrules_record::profile::Mode;
+use collrules_record::profile::rank::RankCalls;
 use collrules_record::profile::sizes::step;
 use collrules_rules::Operation;
 
@@ -112,27 +113,6 @@ struct Entry {
     sampled: [AtomicU64; 3],
 }
 
-/// What an entry has counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted {
-    /// What its calls have in common.
-    pub key: Key,
-    /// The least and the most message bytes.
-    pub bytes: (u64, u64),
-    /// Calls.
-    pub calls: u64,
-    /// Nanoseconds in them.
-    pub time: u64,
-    /// Nanoseconds in the longest.
-    pub longest: u64,
-    /// Message bytes of all.
-    pub sum: u64,
-    /// The root of the first call, and whether a later one had another.
-    pub root: Option<(i32, bool)>,
-    /// Of calls with a barrier before them: how many, nanoseconds in the barrier, nanoseconds in the call.
-    pub sampled: (u64, u64, u64),
-}
-
 impl Entry {
     fn add(&self, call: &Call) {
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -167,12 +147,20 @@ impl Entry {
         }
     }
 
-    fn counted(&self, key: Key) -> Option<Counted> {
+    fn counted(&self, key: Key) -> Option<RankCalls> {
         let [calls, before, own] = &self.sampled;
         let root = self.root.load(Relaxed);
-        let counted = Counted {
-            key,
+        let has = |flag| key.flags & flag != 0;
+        let counted = RankCalls {
+            group: usize::from(key.group),
+            operation: key.operation,
+            mode: key.mode,
             bytes: (self.least.load(Relaxed), self.most.load(Relaxed)),
+            in_place: has(IN_PLACE),
+            commutative: !has(NOT_COMMUTATIVE),
+            derived: has(DERIVED),
+            unequal: has(UNEQUAL),
+            ignored_differ: has(IGNORED_DIFFER),
             calls: self.calls.load(Relaxed),
             time: self.time.load(Relaxed),
             longest: self.longest.load(Relaxed),
@@ -252,12 +240,12 @@ impl Table {
     }
 
     /// What was counted so far.
-    pub fn counted(&self) -> Vec<Counted> {
+    pub fn counted(&self) -> Vec<RankCalls> {
         let of = |entry: &Entry| match entry.key.load(Acquire) {
             0 => None,
             packed => entry.counted(Key::of(packed)?),
         };
-        let mut all: Vec<Counted> = self.entries.iter().filter_map(of).collect();
+        let mut all: Vec<RankCalls> = self.entries.iter().filter_map(of).collect();
         for operation in Operation::ALL {
             for mode in Mode::ALL {
                 let key = Key { group: ANY_GROUP, operation, mode, flags: 0 };
@@ -315,12 +303,15 @@ mod tests {
         }
         let counted = table.counted();
         let calls = |operation| -> u64 {
-            counted.iter().filter(|entry| entry.key.operation == operation).map(|entry| entry.calls).sum()
+            counted.iter().filter(|entry| entry.operation == operation).map(|entry| entry.calls).sum()
         };
         assert_eq!((calls(Operation::Bcast), calls(Operation::Reduce)), (2_000_000u64.div_ceil(7), 8_000));
-        let sum: u64 = counted.iter().filter(|entry| entry.key.group == 3).map(|entry| entry.sum).sum();
+        let sum: u64 = counted.iter().filter(|entry| entry.group == 3).map(|entry| entry.sum).sum();
         assert_eq!(sum, (0..2_000_000).step_by(7).sum::<u64>() + 8);
-        let rest = counted.iter().find(|entry| entry.key.group == ANY_GROUP).expect("there is no room for all groups");
+        let rest = counted
+            .iter()
+            .find(|entry| entry.group == usize::from(ANY_GROUP))
+            .expect("there is no room for all groups");
         assert_eq!((rest.bytes, rest.root, rest.sampled.1), ((8, 8), None, 2 * rest.calls));
         let wide = counted.iter().filter(|entry| entry.bytes.0 < entry.bytes.1);
         assert!(

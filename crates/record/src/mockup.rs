@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use collrules_rules::names::distance;
+use collrules_rules::{names::distance, stored_as_text};
 use serde::{Deserialize, Serialize};
 
 use crate::units::Bytes;
@@ -150,19 +150,7 @@ impl fmt::Display for Mockup {
     }
 }
 
-impl From<Mockup> for String {
-    fn from(mockup: Mockup) -> Self {
-        mockup.to_string()
-    }
-}
-
-impl TryFrom<String> for Mockup {
-    type Error = BadMockup;
-
-    fn try_from(text: String) -> Result<Self, BadMockup> {
-        text.parse()
-    }
-}
+stored_as_text!(Mockup);
 
 impl FromStr for Pattern {
     type Err = BadMockup;

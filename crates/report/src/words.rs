@@ -1,6 +1,6 @@
 //! Numbers in words, and lines of a width: one way to say each.
 
-use collrules_record::Estimate;
+use collrules_record::{Estimate, Seconds};
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter};
 
@@ -61,6 +61,12 @@ pub(crate) fn folded(paragraph: &str) -> String {
 /// An estimate with its interval: `1.250 (1.210 to 1.300)`.
 pub(crate) fn interval(estimate: Estimate, digits: usize) -> String {
     let say = |value: f64| format!("{value:.digits$}");
+    say(estimate.point) + &ends(estimate, say)
+}
+
+/// A time with its interval.
+pub(crate) fn time(estimate: Estimate) -> String {
+    let say = |seconds: f64| Seconds(seconds).to_string();
     say(estimate.point) + &ends(estimate, say)
 }
 

@@ -99,7 +99,7 @@ impl From<KeptWords> for KeptCall {
 }
 
 /// Processes in an order, of which communicators were made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// Tells groups of other processes, or of another order, apart; the same on all ranks. 0 where groups were too many
     /// to be told apart.

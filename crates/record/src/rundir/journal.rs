@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::bounded::read_whole;
 use super::error::{self, RunDirError};
-use super::samples::whole_lines;
+use super::samples::{settle, whole_lines};
 use crate::cell::Cell;
 use crate::format::FormatVersion;
 use crate::pattern::Pattern;
@@ -171,18 +171,8 @@ impl Journal {
     pub(super) fn append(&mut self, entry: &Entry, samples_bytes: u64) -> Result<(), RunDirError> {
         let added = JournalLine::text(entry, samples_bytes).map_err(io::Error::other).and_then(|line| {
             self.file.write_all((line.clone() + "\n").as_bytes())?;
-            Ok(line.len() as u64 + 1)
+            Ok(line.len() + 1)
         });
-        match added {
-            Ok(added) => {
-                self.length += added;
-                Ok(())
-            }
-            Err(cause) => {
-                // As for the samples: half a line must not run into the next one.
-                let _ = self.file.set_len(self.length);
-                Err(RunDirError::Append { path: self.path.clone(), cause: cause.to_string() })
-            }
-        }
+        settle(&self.file, &self.path, &mut self.length, added)
     }
 }

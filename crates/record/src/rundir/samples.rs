@@ -130,6 +130,17 @@ fn format_of(line: &str) -> Option<FormatVersion> {
     Some(FormatVersion { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }
 
+/// Counts the bytes that were added. A full disk may have taken half a line, which must not run into the next one: it is cut off,
+/// and if even this fails, readers do so.
+pub(super) fn settle(file: &File, path: &Path, length: &mut u64, added: io::Result<usize>) -> Result<(), RunDirError> {
+    let added = added.map_err(|cause| {
+        let _ = file.set_len(*length);
+        RunDirError::Append { path: path.to_owned(), cause: cause.to_string() }
+    })?;
+    *length += added as u64;
+    Ok(())
+}
+
 /// The length without an incomplete last line. No value holds a line break, so every line break ends a row.
 pub(super) fn whole_lines(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |place| place + 1)
@@ -175,18 +186,7 @@ impl SampleWriter {
     pub fn append(&mut self, rows: &[Row]) -> Result<(), RunDirError> {
         let lines: String = rows.iter().map(line_of).collect();
         let added = self.file.write_all(lines.as_bytes()).and_then(|()| self.file.flush()).map(|()| lines.len());
-        match added {
-            Ok(added) => {
-                self.length += added as u64;
-                Ok(())
-            }
-            Err(cause) => {
-                // A full disk may have taken half a row, which must not run into the next one. If even this fails,
-                // readers cut it off.
-                let _ = self.file.set_len(self.length);
-                Err(RunDirError::Append { path: self.path.clone(), cause: cause.to_string() })
-            }
-        }
+        settle(&self.file, &self.path, &mut self.length, added)
     }
 }
 

@@ -16,7 +16,7 @@ use collrules_record::model::Model;
 pub use page::page;
 
 use crate::plain;
-use crate::words::wrapped;
+use crate::words::{self, wrapped};
 
 /// The model for a terminal of so many columns.
 pub fn text(model: &Model, width: usize) -> String {
@@ -54,5 +54,5 @@ pub fn markdown(model: &Model) -> String {
 
 /// A prediction with its interval.
 pub fn prediction(estimate: Estimate) -> String {
-    sentences::time(estimate)
+    words::time(estimate)
 }

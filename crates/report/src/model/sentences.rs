@@ -2,11 +2,10 @@
 
 use collrules_record::Estimate;
 use collrules_record::model::{Concurrent, Model, Way, Where};
-use collrules_record::units::Seconds;
 use collrules_rules::words::{counted, listed};
 
 use crate::plain;
-use crate::words::{ends, percent, ratio};
+use crate::words::{ends, percent, ratio, time};
 
 /// Where the numbers come from.
 pub(super) fn origin(model: &Model) -> String {
@@ -177,11 +176,6 @@ pub(super) fn algorithms(model: &Model) -> Vec<String> {
 /// A share with its interval.
 fn of(share: Estimate) -> String {
     format!("{:.2}{}", share.point, ends(share, |value| format!("{value:.2}")))
-}
-
-/// A time with its interval.
-pub(super) fn time(estimate: Estimate) -> String {
-    Seconds(estimate.point).to_string() + &ends(estimate, |value| Seconds(value).to_string())
 }
 
 /// The same for a byte: nanoseconds, with as many digits as they need.

@@ -4,9 +4,9 @@ use collrules_record::model::{Algorithm, Model, Predicted};
 use collrules_record::units::{Bytes, Seconds};
 use collrules_rules::Choice;
 
-use super::sentences::{per_byte, rate, time};
+use super::sentences::{per_byte, rate};
 use crate::plain;
-use crate::words::percent;
+use crate::words::{percent, time};
 
 /// Rows under a heading; a table without rows is left out.
 pub(super) struct Table {

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use collrules_record::estimate::geometric_mean;
 use collrules_record::study::{LineFit, Overall, Standing, Study, StudyCell, StudyPoint};
-use collrules_record::units::{Bytes, Ranks, Seconds};
+use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::words::{counted, listed};
 use collrules_rules::{Collective, registry};
 
 use super::about::{About, MeasuredBy};
 use super::names::{candidates, collectives, name, place};
-use crate::words::{ends, interval};
+use crate::words::{ends, interval, time};
 
 /// A line that misses the times by more than this, as a share, does not describe them.
 const MISFIT: f64 = 0.25;
@@ -227,11 +227,6 @@ fn size(study: &Study, about: &About<'_>, collective: Collective, cells: &[&Stud
         )
     };
     Some(line + &doubles)
-}
-
-fn time(estimate: Estimate) -> String {
-    let say = |seconds: f64| Seconds(seconds).to_string();
-    say(estimate.point) + &ends(estimate, say)
 }
 
 /// The largest size up to which the builtin's median takes at most twice that of the smallest, which is named too.

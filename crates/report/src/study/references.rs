@@ -6,14 +6,14 @@ use std::fmt::Write;
 use collrules_record::pattern::Shape;
 use collrules_record::pattern_fit::Regime;
 use collrules_record::study::{ClassVerdict, Rivalry, Study, StudyCell};
-use collrules_record::units::{Bytes, Ranks, Seconds};
+use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::Collective;
 
 use super::about::About;
 use super::names::name;
 use crate::plain;
-use crate::words::{ends, folded, interval};
+use crate::words::{folded, interval, time};
 
 /// The sections; nothing where no reference algorithm was compared.
 pub(super) fn markdown(study: &Study, about: &About<'_>) -> String {
@@ -169,9 +169,4 @@ fn machine(text: &mut String, study: &Study) {
 fn over(cell: &StudyCell, candidate: Candidate, bound: Estimate) -> String {
     let point = cell.points.iter().find(|point| point.candidate == candidate);
     point.filter(|_| bound.point > 0.0).map_or("-".to_owned(), |point| format!("{:.2}", point.time.point / bound.point))
-}
-
-fn time(estimate: Estimate) -> String {
-    let say = |seconds: f64| Seconds(seconds).to_string();
-    say(estimate.point) + &ends(estimate, say)
 }

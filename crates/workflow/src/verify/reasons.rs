@@ -2,8 +2,8 @@
 
 use collrules_record::{Cell, Component, Survey};
 use collrules_report::notes;
-use collrules_rules::{Release, RuleTable, registry};
 use collrules_rules::words::first_lines;
+use collrules_rules::{Release, RuleTable, registry};
 use collrules_runner::circumstances::Obstacle;
 use collrules_runner::messages::Messages;
 use collrules_runner::mpi::MpiBackend;
