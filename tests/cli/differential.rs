@@ -7,15 +7,15 @@ use std::fmt::Write;
 use std::fs;
 use std::time::Duration;
 
-use collrules_record::Layout;
 use collrules_record::units::{Bytes, Ranks};
+use collrules_record::{Cell, Layout};
 use collrules_rules::behaviour::Behaviour;
 use collrules_rules::effective::{EffectiveAlgorithm, effective};
 use collrules_rules::file::{Load, load};
 use collrules_rules::{Collective, call};
 use collrules_runner::Backend;
 use collrules_runner::mpi::{Launcher, MpiBackend, Wishes};
-use collrules_runner::wire::{Call, CallEnd};
+use collrules_runner::wire::CallEnd;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -56,7 +56,7 @@ fn compare(mpi: &OpenMpi, seeds: std::ops::Range<u64>) {
         let path = scratch.path().join(format!("{seed}.conf"));
         fs::write(&path, &text).unwrap();
         let expected = expectations(&text, &behaviour);
-        let made: Vec<Call> = expected.iter().map(|(call, _)| *call).collect();
+        let made: Vec<Cell> = expected.iter().map(|(call, _)| *call).collect();
         let outcomes = backend.probe(&path, &made).unwrap_or_else(|error| {
             panic!("Open MPI {} on file {seed}: {error}\n{}", mpi.version, String::from_utf8_lossy(&text))
         });
@@ -109,7 +109,7 @@ fn backend(mpi: &OpenMpi) -> MpiBackend {
 
 /// Calls, and whether each fails. Calls that a rule with a real algorithm serves are left out: odd parameters may make
 /// that hang, which says nothing about reading.
-fn expectations(text: &[u8], behaviour: &Behaviour) -> Vec<(Call, bool)> {
+fn expectations(text: &[u8], behaviour: &Behaviour) -> Vec<(Cell, bool)> {
     let loaded = match load(text, behaviour) {
         Load::Accepted(loaded) => Some(loaded),
         Load::Rejected(_) | Load::Crashes(_) => None,
@@ -119,7 +119,7 @@ fn expectations(text: &[u8], behaviour: &Behaviour) -> Vec<(Call, bool)> {
         for collective in [Collective::Barrier, Collective::Bcast, Collective::Scatter] {
             let sizes = if collective.has_sizes() { &SIZES[..] } else { &[0] };
             for bytes in sizes.iter().copied().map(Bytes) {
-                let made = Call { collective, ranks, bytes };
+                let made = Cell { collective, ranks, bytes };
                 let described = call::Call::new(collective, ranks, bytes);
                 let choice = loaded.as_ref().map(|loaded| loaded.lookup(&described).choice).unwrap_or_default();
                 match effective(behaviour.release, collective, choice, &described).algorithm {

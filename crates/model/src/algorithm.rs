@@ -4,7 +4,7 @@
 //! How many latencies and how many bytes follow one another in a call comes from playing its messages once where only latencies
 //! take time, and once where only bytes do. Divided by the first, the time of a call is a line over the second.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::estimate::median;
 use collrules_record::line::{Errors, LEAST, Line, Point};
@@ -137,12 +137,7 @@ fn fitted(
     let Ok(known) = registry::algorithm(release, collective, choice.algorithm) else { return Vec::new() };
     let count = ranks.0 as usize;
     let (latencies, bytes) = (latencies(count), bytes(count, share));
-    let sizes: Vec<u64> = {
-        let mut sizes: Vec<u64> = launches.values().flat_map(|sizes| sizes.keys().copied()).collect();
-        sizes.sort_unstable();
-        sizes.dedup();
-        sizes
-    };
+    let sizes: BTreeSet<u64> = launches.values().flat_map(BTreeMap::keys).copied().collect();
     // How many of each follow one another.
     let counts = |size: u64| -> Option<(f64, f64)> {
         let programs = programs(release, collective, choice, ranks.0, size).ok()?;

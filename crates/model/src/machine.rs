@@ -113,11 +113,7 @@ pub fn platform(model: &Model, ranks: usize, side: Side) -> Result<Platform, Uns
     let mut made = Platform { host, ..Platform::shared_links(ranks, f64::INFINITY) };
     made.link = vec![f64::INFINITY; hosts];
     let between = model.way(Where::Between);
-    let burst = between.and_then(|way| way.burst.as_ref()).map_or(0.0, |burst| match side {
-        Side::Quick => burst.high.unwrap_or(burst.point),
-        Side::Middle => burst.point,
-        Side::Slow => burst.low.unwrap_or(burst.point).max(0.0),
-    });
+    let burst = between.and_then(|way| way.burst.as_ref()).map_or(0.0, |burst| side.rate(burst));
     made.burst = vec![burst; hosts];
     made.eager = model.eager.get(&Where::Between).map(|limit| limit.0);
     for i in 0..ranks {

@@ -56,14 +56,6 @@ impl Platform {
         limit.map_or(bytes, |limit| limit.saturating_sub(HEADER).min(bytes))
     }
 
-    pub(crate) fn latency(&self, from: usize, to: usize) -> f64 {
-        self.latency[from][to]
-    }
-
-    pub(crate) fn cap(&self, from: usize, to: usize) -> f64 {
-        self.cap[from][to]
-    }
-
     /// The links on the way, by their places in [`rates`](Self::rates): that out of the sender's host and that into the
     /// receiver's. Inside a host there are none.
     pub(crate) fn links(&self, from: usize, to: usize) -> [Option<usize>; 2] {

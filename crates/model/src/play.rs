@@ -302,7 +302,7 @@ impl Stage<'_> {
         letter.state = State::Asked;
         let (number, whole) = (letter.number, letter.whole);
         let platform = self.platform;
-        let back = platform.handling(rank, 0) + platform.latency(rank, from) + platform.handling(from, 0);
+        let back = platform.handling(rank, 0) + platform.latency[rank][from] + platform.handling(from, 0);
         self.plan(back, End::Wanted(Message { from, to: rank, bytes: 0, part: Part::First, whole, number }));
     }
 
@@ -348,7 +348,7 @@ impl Stage<'_> {
                 std::mem::take(&mut self.flows).into_iter().partition(|flow| flow.left <= flow.rate * moment);
             self.flows = on;
             for flow in over {
-                let latency = self.platform.latency(flow.message.from, flow.message.to);
+                let latency = self.platform.latency[flow.message.from][flow.message.to];
                 self.plan(latency, End::Arrival(flow.message));
                 self.next_of(flow.message);
             }
@@ -417,13 +417,13 @@ impl Stage<'_> {
 
     /// Puts a message on its way.
     fn leave(&mut self, message: Message) {
-        let free = self.platform.cap(message.from, message.to).is_infinite()
+        let free = self.platform.cap[message.from][message.to].is_infinite()
             && self.platform.links(message.from, message.to).iter().flatten().next().is_none();
         let pair = (message.from, message.to);
         if self.flows.iter().any(|flow| (flow.message.from, flow.message.to) == pair) {
             self.behind.entry(pair).or_default().push_back(message);
         } else if message.bytes == 0 || free {
-            self.plan(self.platform.latency(message.from, message.to), End::Arrival(message));
+            self.plan(self.platform.latency[message.from][message.to], End::Arrival(message));
         } else {
             self.flows.push(Flow { message, left: message.bytes as f64, rate: 0.0 });
             self.share();
@@ -438,7 +438,7 @@ impl Stage<'_> {
                 self.flows.push(Flow { message: next, left: next.bytes as f64, rate: 0.0 });
                 return;
             }
-            let latency = self.platform.latency(next.from, next.to);
+            let latency = self.platform.latency[next.from][next.to];
             self.number += 1;
             self.events.push(Event { at: self.now + latency, number: self.number, end: End::Arrival(next) });
         }
@@ -449,7 +449,7 @@ impl Stage<'_> {
         let platform = self.platform;
         let links: Vec<[Option<usize>; 2]> =
             self.flows.iter().map(|flow| platform.links(flow.message.from, flow.message.to)).collect();
-        let caps: Vec<f64> = self.flows.iter().map(|flow| platform.cap(flow.message.from, flow.message.to)).collect();
+        let caps: Vec<f64> = self.flows.iter().map(|flow| platform.cap[flow.message.from][flow.message.to]).collect();
         let capacities: Vec<f64> = self.links.iter().map(|link| link.capacity()).collect();
         self.links.iter_mut().for_each(|link| link.used = 0.0);
         for ((flow, on), rate) in self.flows.iter_mut().zip(&links).zip(shares(&links, &caps, &capacities)) {

@@ -72,7 +72,7 @@ pub fn call_seconds(platform: &Platform, programs: &[Vec<Action>]) -> Option<f64
 /// What a barrier takes: as many empty messages one after the other as it takes to hear of everybody.
 fn pause(platform: &Platform) -> f64 {
     let ranks = platform.ranks();
-    let way = |(i, j): (usize, usize)| platform.handling(i, 0) + platform.latency(i, j) + platform.handling(j, 0);
+    let way = |(i, j): (usize, usize)| platform.handling(i, 0) + platform.latency[i][j] + platform.handling(j, 0);
     let pairs = (0..ranks).flat_map(|i| (0..ranks).filter(move |j| *j != i).map(move |j| (i, j)));
     let steps = f64::from(ranks.next_power_of_two().trailing_zeros());
     steps * pairs.map(way).fold(0.0, f64::max)

@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(probes.all().len(), 1);
         let told = told.join("\n");
         for part in [
-            "lines 3, 9: the time is not above zero",
+            "lines 3 and 9: the time is not above zero",
             "line 4: the time is missing",
             "line 5: a rank is named twice",
             "line 6: pingpong takes 2 ranks, such as 0+1",

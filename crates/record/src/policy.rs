@@ -153,7 +153,8 @@ impl Assumptions {
     pub const ALL: Self = Self { commutative_ops: true, consistent_arguments: true, uniform_datatypes: true };
 
     /// Whether all message sizes of a communicator size have to share one choice: the lookup does not see the message
-    /// size, or ranks may pass other counts to scatter and gather where MPI ignores them.
+    /// size, or ranks may pass other counts to scatter and gather where MPI ignores them. A threshold would make ranks of one call
+    /// run different algorithms there, and a range left to the builtin is such a threshold too.
     pub fn one_choice(self, release: Release, collective: Collective, ranks: Ranks) -> bool {
         let blind = matches!(metric(release, collective, ranks), Metric::CountFree | Metric::None);
         blind || (matches!(collective, Collective::Scatter | Collective::Gather) && !self.consistent_arguments)

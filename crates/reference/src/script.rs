@@ -1,8 +1,6 @@
 //! The reference algorithms: primitives, one after the other.
 
-use std::fmt;
-
-use collrules_rules::Collective;
+use collrules_rules::{Collective, names};
 
 use crate::blocks::Blocks;
 use crate::step::Step;
@@ -55,10 +53,12 @@ enum Plot {
     Parts(Vec<Vec<Step>>),
 }
 
-impl Reference {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Short, Self::Long];
+names!(Reference {
+    Short "short",
+    Long "long",
+});
 
+impl Reference {
     /// The primitives of this algorithm of a collective (Chan et al., table II of the seed's report); none where there is
     /// no reference algorithm.
     pub fn primitives(self, collective: Collective) -> Option<&'static [Primitive]> {
@@ -84,15 +84,19 @@ impl Reference {
             _ => return None,
         })
     }
-
-    /// `short` or `long`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Short => "short",
-            Self::Long => "long",
-        }
-    }
 }
+
+names!(Primitive {
+    TreeBcast "MST bcast",
+    TreeReduce "MST reduce",
+    TreeScatter "MST scatter",
+    TreeGather "MST gather",
+    BucketAllgather "bucket allgather",
+    BucketReduceScatter "bucket reduce-scatter",
+    SimpleScatter "simple scatter",
+    SimpleGather "simple gather",
+    Rotation "rotation",
+});
 
 impl Primitive {
     fn steps(self, rank: u32, ranks: u32, root: u32) -> Box<dyn Iterator<Item = Step>> {
@@ -107,22 +111,6 @@ impl Primitive {
             Self::SimpleGather => Box::new(direct::gather(rank, ranks, root)),
             Self::Rotation => Box::new(ring::rotation(rank, ranks)),
         }
-    }
-}
-
-impl fmt::Display for Primitive {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::TreeBcast => "MST bcast",
-            Self::TreeReduce => "MST reduce",
-            Self::TreeScatter => "MST scatter",
-            Self::TreeGather => "MST gather",
-            Self::BucketAllgather => "bucket allgather",
-            Self::BucketReduceScatter => "bucket reduce-scatter",
-            Self::SimpleScatter => "simple scatter",
-            Self::SimpleGather => "simple gather",
-            Self::Rotation => "rotation",
-        })
     }
 }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use collrules_record::{Component, Layout, Plan, Survey};
+use collrules_record::{Cell, Component, Layout, Plan, Survey};
 
 use crate::error::RunnerError;
 use crate::launch::LaunchPlan;
-use crate::wire::{Call, CallEnd, Event};
+use crate::wire::{CallEnd, Event};
 
 /// The source of timings. One value serves a whole campaign.
 pub trait Backend {
@@ -39,14 +39,14 @@ pub trait Backend {
     ) -> Result<(), RunnerError>;
 
     /// Makes calls in one launch that has loaded this rules file, and returns one outcome per call.
-    fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<CallEnd>, RunnerError>;
+    fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError>;
 
     /// The same on communicators without certain components: for each call one outcome per list of components that are
     /// left out.
     fn serving(
         &mut self,
         rules: &Path,
-        calls: &[Call],
+        calls: &[Cell],
         without: &[Vec<Component>],
     ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
         // Where there are no components, leaving some out changes nothing.

@@ -86,8 +86,7 @@ pub fn forecast(backend: &mut dyn Backend, plan: &Plan) -> Result<Forecast, Runn
     }
     let starts = separate::starts(plan);
     let starting = starts.len() as f64 * (startup.0 + setup.unwrap_or_default().max(0.0));
-    let alone = starts.iter().filter(|start| matches!(start, Start::Alone { .. } | Start::Job { .. })).count() as f64
-        * startup.0;
+    let alone = starts.iter().filter(|start| matches!(start, Start::Alone { .. })).count() as f64 * startup.0;
     // Every cell gets one visit, whatever the budget, and launches with one candidate start on top of it.
     let within = |whole: Seconds| (starting + first).max(whole.0 + alone);
     let unbounded = starting + all;

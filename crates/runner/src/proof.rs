@@ -15,7 +15,6 @@ use std::fmt;
 use std::path::Path;
 
 use collrules_record::Cell;
-use collrules_record::cell::type_size;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::emit::TargetFormat;
 use collrules_rules::file::Format;
@@ -29,9 +28,10 @@ use crate::backend::Backend;
 use crate::error::RunnerError;
 use crate::grid::{DEFAULT_MEMORY, obstacle};
 use crate::scratch;
-use crate::wire::{Call, CallEnd};
+use crate::wire::CallEnd;
 
 pub use handed::HanFile;
+use handed::sides;
 
 /// A priority at which HAN leaves all communicators to others.
 const WITHOUT_HAN: (&str, &str) = ("coll_han_priority", "0");
@@ -69,14 +69,14 @@ pub enum Fault {
     /// A call was served by another rule than the one meant for it.
     WrongRule {
         /// The call.
-        call: Call,
+        call: Cell,
         /// How it ended.
         outcome: CallEnd,
     },
     /// A call was not served by the component that HAN's file means.
     OtherComponent {
         /// The call.
-        call: Call,
+        call: Cell,
         /// How it ended.
         outcome: CallEnd,
         /// Whether the file hands it over to coll/tuned; else HAN shall serve it.
@@ -85,7 +85,7 @@ pub enum Fault {
     /// A call failed or had a wrong result under the file itself.
     Unusable {
         /// The call.
-        call: Call,
+        call: Cell,
         /// How it ended.
         outcome: CallEnd,
     },
@@ -101,14 +101,14 @@ impl fmt::Display for Fault {
             ),
             Self::NotAccepted => f.write_str("Open MPI did not load the file: no call was served by any of its rules"),
             Self::WrongRule { call, outcome } => {
-                write!(f, "{} was not served by the rule meant for it ({outcome:?})", call.cell())
+                write!(f, "{} was not served by the rule meant for it ({outcome:?})", call)
             }
             Self::OtherComponent { call, outcome, handed } => {
                 let meant =
                     if *handed { "was not handed over to coll/tuned by" } else { "did not stay with HAN under" };
-                write!(f, "{} {meant} HAN's rules file ({outcome:?})", call.cell())
+                write!(f, "{} {meant} HAN's rules file ({outcome:?})", call)
             }
-            Self::Unusable { call, outcome } => write!(f, "{} does not work under the file ({outcome:?})", call.cell()),
+            Self::Unusable { call, outcome } => write!(f, "{} does not work under the file ({outcome:?})", call),
         }
     }
 }
@@ -190,7 +190,7 @@ fn show(
 
 /// Makes the measured calls under the files themselves.
 fn apply(backend: &mut dyn Backend, rules: &Path, cells: &[Cell], proof: &mut Proof) -> Result<(), RunnerError> {
-    let calls: Vec<Call> = cells.iter().map(|cell| (*cell).into()).collect();
+    let calls = cells.to_vec();
     let outcomes = backend.probe(rules, &calls)?;
     proof.used = calls.len();
     let wrong = calls.into_iter().zip(outcomes).filter(|(_, outcome)| *outcome != CallEnd::Right);
@@ -245,7 +245,7 @@ fn accepted(
     let mut table = RuleTable::new();
     table.set(Collective::Barrier, Steps::constant(Steps::constant(Choice::plain(1))));
     let board = Checkerboard::new(&table, format);
-    let call = Call::from(Cell { collective: Collective::Barrier, ranks, bytes: Bytes(0) });
+    let call = Cell { collective: Collective::Barrier, ranks, bytes: Bytes(0) };
     let outcomes = try_board(backend, scratch, &board, &[call], proof)?;
     if !matches!(outcomes[..], [CallEnd::Refused(_) | CallEnd::Mixed(_)]) {
         proof.faults.push(Fault::NotAccepted);
@@ -258,7 +258,7 @@ fn try_board(
     backend: &mut dyn Backend,
     scratch: &Path,
     board: &Checkerboard,
-    calls: &[Call],
+    calls: &[Cell],
     proof: &mut Proof,
 ) -> Result<Vec<CallEnd>, RunnerError> {
     let text = board.text().map_err(|error| RunnerError::WorkerFailed(error.to_string()))?;
@@ -331,20 +331,20 @@ fn probe_part(
 }
 
 /// Whether a call must fail under the copy.
-fn errs(board: &Checkerboard, release: Release, call: &Call) -> bool {
-    board.errs(call.collective, call.ranks.0.into(), call.cell().lookup_bytes(release))
+fn errs(board: &Checkerboard, release: Release, call: &Cell) -> bool {
+    board.errs(call.collective, call.ranks.0.into(), call.lookup_bytes(release))
 }
 
 /// The measured cells of the table's collectives, and both sides of every boundary that a job of this size can reach.
 ///
 /// On both sides of a boundary between communicator sizes, calls are made at the size boundaries of all of them: where
 /// two blocks have the same colour at one size, they differ at another.
-fn calls(board: &Checkerboard, table: &RuleTable, release: Release, cells: &[Cell]) -> Vec<Call> {
+fn calls(board: &Checkerboard, table: &RuleTable, release: Release, cells: &[Cell]) -> Vec<Cell> {
     let largest = cells.iter().map(|cell| cell.ranks.0).max().unwrap_or(2);
     let mut calls = BTreeSet::new();
     for (collective, _) in table.collectives() {
         let measured = || cells.iter().filter(|cell| cell.collective == collective);
-        calls.extend(measured().map(|cell| Call::from(*cell)));
+        calls.extend(measured().copied());
         let bytes: BTreeSet<Bytes> = measured().map(|cell| cell.bytes).collect();
         let blocks = board.edges(collective);
         let edges: BTreeSet<u64> = blocks.iter().flat_map(|block| block.sizes.iter().copied()).collect();
@@ -355,7 +355,7 @@ fn calls(board: &Checkerboard, table: &RuleTable, release: Release, cells: &[Cel
         for ranks in reachable.map(Ranks).collect::<BTreeSet<_>>() {
             let sizes = bytes.iter().copied().chain(sizes(release, collective, ranks, &edges));
             let cells = sizes.map(|bytes| Cell { collective, ranks, bytes });
-            calls.extend(cells.filter(|cell| obstacle(*cell, DEFAULT_MEMORY).is_none()).map(Call::from));
+            calls.extend(cells.filter(|cell| obstacle(*cell, DEFAULT_MEMORY).is_none()));
         }
     }
     calls.into_iter().collect()
@@ -364,19 +364,7 @@ fn calls(board: &Checkerboard, table: &RuleTable, release: Release, cells: &[Cel
 /// The message sizes just below and just above boundaries given in lookup bytes.
 fn sizes(release: Release, collective: Collective, ranks: Ranks, edges: &BTreeSet<u64>) -> Vec<Bytes> {
     let Metric::Times(factor) = metric(release, collective, ranks) else { return Vec::new() };
-    let element = type_size(collective);
-    // The largest whole number of elements below the edge, and the smallest from it on.
-    let sides = edges.iter().flat_map(|edge| {
-        let above = edge.div_ceil(factor).div_ceil(element).saturating_mul(element);
-        [above.saturating_sub(element), above]
-    });
-    let callable = |bytes: &Bytes| {
-        // A call without data returns before any rule is looked at.
-        bytes.0 > 0
-            && *bytes <= MAX_PROBED
-            && obstacle(Cell { collective, ranks, bytes: *bytes }, DEFAULT_MEMORY).is_none()
-    };
-    sides.map(Bytes).filter(callable).collect()
+    edges.iter().flat_map(|edge| sides(collective, edge.div_ceil(factor))).collect()
 }
 
 #[cfg(test)]

@@ -37,19 +37,12 @@ pub enum Start {
         /// The launch, from 0.
         launch: u32,
     },
-    /// One candidate of a separate collective.
+    /// One candidate.
     Alone {
         /// The series, from 0.
         series: u32,
-        /// The collective.
-        collective: Collective,
-        /// The candidate.
-        candidate: Candidate,
-    },
-    /// A candidate that is apart from all others, in every cell that has it.
-    Job {
-        /// The series, from 0.
-        series: u32,
+        /// The separate collective; none for a candidate that is apart from all others, in every cell that has it.
+        collective: Option<Collective>,
         /// The candidate.
         candidate: Candidate,
     },
@@ -93,12 +86,13 @@ pub fn starts(plan: &Plan) -> Vec<Start> {
             points.shuffle(&mut rng);
             let alone = |(collective, candidate): &(_, _)| Start::Alone {
                 series: number,
-                collective: *collective,
+                collective: Some(*collective),
                 candidate: *candidate,
             };
             starts.extend(points.iter().map(alone));
             jobs.shuffle(&mut rng);
-            starts.extend(jobs.iter().map(|candidate| Start::Job { series: number, candidate: *candidate }));
+            let apart = |candidate: &_| Start::Alone { series: number, collective: None, candidate: *candidate };
+            starts.extend(jobs.iter().map(apart));
         }
     }
     starts
@@ -167,12 +161,13 @@ pub fn together(plan: &Plan) -> Plan {
 pub fn alone(
     plan: &Plan,
     series: u32,
-    collective: Collective,
+    collective: Option<Collective>,
     candidate: Candidate,
     wanted: impl Fn(Cell, Candidate) -> bool,
 ) -> Option<LaunchPlan> {
+    let separate = &plan.separate.collectives;
     let concerned = |planned: &&CellPlan| {
-        planned.cell.collective == collective
+        collective.map_or(!separate.contains(&planned.cell.collective), |one| planned.cell.collective == one)
             && planned.candidates.contains(&candidate)
             && wanted(planned.cell, candidate)
             // Where the builtin failed there is nothing to compare with.
@@ -182,14 +177,9 @@ pub fn alone(
         .map(|launch| LaunchPlan { seed: seed(plan, series), ..launch })
 }
 
-/// Launches with one candidate, of one start.
-fn is_apart(start: &Start) -> bool {
-    matches!(start, Start::Alone { .. } | Start::Job { .. })
-}
-
 /// How many starts with one candidate a plan has.
 pub fn starts_apart(plan: &Plan) -> usize {
-    starts(plan).iter().filter(|start| is_apart(start)).count()
+    starts(plan).iter().filter(|start| matches!(start, Start::Alone { .. })).count()
 }
 
 /// The time that launches with one candidate may take together, starts included; none where it is unlimited.
@@ -245,23 +235,6 @@ fn leave_out(plan: &mut Plan, collectives: &BTreeSet<Collective>, why: &str) {
 /// The cells of which candidates may be apart from those that take turns.
 fn cells_apart(plan: &Plan) -> impl Iterator<Item = &CellPlan> {
     plan.cells.iter().filter(|planned| !plan.separate.collectives.contains(&planned.cell.collective))
-}
-
-/// The plan of a launch with one candidate that is apart, in the cells where it is `wanted`; none where there is no such cell.
-pub fn job(
-    plan: &Plan,
-    series: u32,
-    candidate: Candidate,
-    wanted: impl Fn(Cell, Candidate) -> bool,
-) -> Option<LaunchPlan> {
-    let concerned = |planned: &&CellPlan| {
-        !plan.separate.collectives.contains(&planned.cell.collective)
-            && planned.candidates.contains(&candidate)
-            && wanted(planned.cell, candidate)
-            && wanted(planned.cell, Candidate::Builtin)
-    };
-    with_one(plan, schedule_alone(plan), candidate, concerned, LaunchKind::Alone(candidate))
-        .map(|launch| LaunchPlan { seed: seed(plan, series), ..launch })
 }
 
 /// Once its time is over, a launch with one candidate begins no cells any more: there are many of them.
@@ -345,7 +318,9 @@ mod tests {
         let mut orders = BTreeSet::new();
         for number in 0..3 {
             let alone = |start: &Start| match start {
-                Start::Alone { series, collective, candidate } if *series == number => Some((*collective, *candidate)),
+                Start::Alone { series, collective: Some(collective), candidate } if *series == number => {
+                    Some((*collective, *candidate))
+                }
                 _ => None,
             };
             let order: Vec<_> = starts.iter().filter_map(alone).collect();
@@ -392,7 +367,7 @@ mod tests {
         let budget = |schedule: Schedule| schedule.budget.expect("there is one").0;
         // 6 of 11 points are together, in each of 2 launches; the rest is for 9 launches.
         assert!((budget(together(&plan).schedule) - 6.0).abs() < 1e-9);
-        let alone = alone(&plan, 0, Collective::Allgatherv, Candidate::Builtin, |_, _| true);
+        let alone = alone(&plan, 0, Some(Collective::Allgatherv), Candidate::Builtin, |_, _| true);
         let alone = alone.map(|launch| budget(launch.schedule));
         assert!(alone.is_some_and(|alone| (9.0 * alone - 10.0).abs() < 1e-9), "{alone:?}");
     }
@@ -434,13 +409,13 @@ mod tests {
     fn a_launch_of_its_own_has_its_candidate_alone() {
         let plan = plan();
         let cells = |candidate| {
-            alone(&plan, 0, Collective::Allgatherv, candidate, |_, _| true).map_or(0, |plan| plan.cells.len())
+            alone(&plan, 0, Some(Collective::Allgatherv), candidate, |_, _| true).map_or(0, |plan| plan.cells.len())
         };
         assert_eq!([Candidate::Builtin, TUNED[0], TUNED[1]].map(cells), [2, 2, 1]);
         let ended = |cell: Cell, candidate| (cell.bytes, candidate) != (Bytes(8), Candidate::Builtin);
-        let first = alone(&plan, 0, Collective::Allgatherv, TUNED[0], ended).expect("64 B are left");
+        let first = alone(&plan, 0, Some(Collective::Allgatherv), TUNED[0], ended).expect("64 B are left");
         assert_eq!(first.cells.len(), 1, "nothing to compare with at 8 B");
-        assert_eq!(alone(&plan, 0, Collective::Allgatherv, TUNED[0], |_, _| false), None);
+        assert_eq!(alone(&plan, 0, Some(Collective::Allgatherv), TUNED[0], |_, _| false), None);
         let together = together(&plan);
         assert!(together.cells.iter().all(|planned| planned.cell.collective == Collective::Bcast));
     }

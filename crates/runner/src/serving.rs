@@ -23,7 +23,7 @@ use collrules_rules::{Choice, Collective, Release, RuleTable};
 use crate::backend::Backend;
 use crate::error::RunnerError;
 use crate::scratch;
-use crate::wire::{Call, CallEnd};
+use crate::wire::CallEnd;
 
 /// The message bytes of the first probed communicator size; multiples of 8, and no size that programs favour.
 const FIRST_BYTES: u64 = 10_008;
@@ -58,7 +58,7 @@ pub fn serving(
         let copy = scratch::file(scratch, "probe", &exactly(&calls, release)?)?;
         let outcomes = backend.serving(copy.path(), &calls, &without)?;
         for (call, outcomes) in calls.iter().zip(outcomes) {
-            let Call { collective, ranks, .. } = *call;
+            let Cell { collective, ranks, .. } = *call;
             let serves = outcomes.iter().position(|outcome| matches!(outcome, CallEnd::Refused(_)));
             let without = serves.map(|place| without[place].clone());
             match without {
@@ -83,14 +83,14 @@ pub fn serving(
 /// The calls of each job: one for each collective and communicator size. A collective whose rules don't see the size
 /// fails at any, also where another component calls it on a smaller communicator, and hence has one communicator size
 /// per job where that happens (`nested`).
-fn jobs(cells: &[Cell], release: Release, nested: bool) -> Vec<Vec<Call>> {
+fn jobs(cells: &[Cell], release: Release, nested: bool) -> Vec<Vec<Cell>> {
     let ranks: BTreeSet<Ranks> = cells.iter().map(|cell| cell.ranks).collect();
     let pairs: BTreeSet<(Ranks, Collective)> = cells.iter().map(|cell| (cell.ranks, cell.collective)).collect();
     let mut jobs = vec![Vec::new(); ranks.len()];
     for (ranks, collective) in pairs {
         let place = cells_before(cells, ranks);
         let bytes = if collective.has_sizes() { FIRST_BYTES + STEP_BYTES * place as u64 } else { 0 };
-        let call = Call { collective, ranks, bytes: Bytes(bytes) };
+        let call = Cell { collective, ranks, bytes: Bytes(bytes) };
         let sized = matches!(metric(release, collective, ranks), Metric::Times(_));
         jobs[if sized || !nested { 0 } else { place }].push(call);
     }
@@ -104,7 +104,7 @@ fn cells_before(cells: &[Cell], ranks: Ranks) -> usize {
 }
 
 /// Rules by which exactly these calls fail.
-pub(crate) fn exactly(calls: &[Call], release: Release) -> Result<String, RunnerError> {
+pub(crate) fn exactly(calls: &[Cell], release: Release) -> Result<String, RunnerError> {
     let mut table = RuleTable::new();
     let collectives: BTreeSet<Collective> = calls.iter().map(|call| call.collective).collect();
     for collective in collectives {
@@ -114,7 +114,7 @@ pub(crate) fn exactly(calls: &[Call], release: Release) -> Result<String, Runner
             let sizes = by_ranks.entry(call.ranks.0.into()).or_insert_with(|| Steps::constant(Choice::BUILTIN));
             match metric(release, collective, call.ranks) {
                 Metric::Times(_) => {
-                    let bytes = call.cell().lookup_bytes(release);
+                    let bytes = call.lookup_bytes(release);
                     sizes.set(bytes, Some(bytes + 1), fails);
                 }
                 Metric::CountFree | Metric::None => *sizes = Steps::constant(fails),

@@ -7,9 +7,7 @@ use collrules_record::benchmark::{Benchmark, Length, Line};
 use collrules_record::clock::ClockFact;
 use std::collections::BTreeMap;
 
-use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Cell, Component, Layout, Survey};
-use collrules_rules::Collective;
 use serde::{Deserialize, Serialize};
 
 use crate::circumstances::Circumstances;
@@ -48,11 +46,11 @@ pub enum Task {
     /// Call the candidates of a launch cell by cell, in order, and report where, but no times.
     Trial(LaunchPlan),
     /// Make these calls once each and report what they return.
-    Probe(Vec<Call>),
+    Probe(Vec<Cell>),
     /// Make these calls once on a communicator without each of these lists of components, and report what they return.
     Serving {
         /// The calls.
-        calls: Vec<Call>,
+        calls: Vec<Cell>,
         /// The components to leave out.
         without: Vec<Vec<Component>>,
     },
@@ -60,30 +58,6 @@ pub enum Task {
     Count(LaunchPlan),
     /// Say on every rank which settings decide whether a rules file has an effect.
     Circumstances,
-}
-
-/// A call of a collective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Call {
-    /// The collective.
-    pub collective: Collective,
-    /// The size of the communicator it is called on.
-    pub ranks: Ranks,
-    /// The message bytes that the caller passes.
-    pub bytes: Bytes,
-}
-
-impl Call {
-    /// The cell that the call belongs to.
-    pub fn cell(self) -> Cell {
-        Cell { collective: self.collective, ranks: self.ranks, bytes: self.bytes }
-    }
-}
-
-impl From<Cell> for Call {
-    fn from(cell: Cell) -> Self {
-        Self { collective: cell.collective, ranks: cell.ranks, bytes: cell.bytes }
-    }
 }
 
 /// How a call ended, over all its ranks.

@@ -17,20 +17,6 @@ use crate::weights::Weights;
 /// A collective on so many ranks.
 pub(crate) type Block = (Collective, Ranks);
 
-/// Whether all message sizes of a communicator size have to share one choice.
-///
-/// So it is where the lookup does not see the message size, and for scatter and gather: MPI lets ranks pass other
-/// counts there where they are not significant, so that a threshold would make ranks of one call run different
-/// algorithms, and a range left to the builtin is such a threshold too. Programs may be taken to keep to the same counts.
-pub(crate) fn one_choice(release: Release, cell: &JudgedCell, assumptions: Assumptions) -> bool {
-    shares_choice(release, cell.cell.collective, cell.cell.ranks, assumptions)
-}
-
-/// The same for a communicator size.
-pub(crate) fn shares_choice(release: Release, collective: Collective, ranks: Ranks, assumptions: Assumptions) -> bool {
-    assumptions.one_choice(release, collective, ranks)
-}
-
 /// Candidates other than the builtin that may serve all sizes of a block.
 pub(crate) type Convincing = BTreeMap<Block, BTreeSet<Candidate>>;
 
@@ -50,7 +36,7 @@ pub(crate) fn convincing_choices(
     let mut convincing = Convincing::new();
     let mut rivals = Vec::new();
     let blocks = cells.chunk_by(|a, b| block(a) == block(b));
-    for cells in blocks.filter(|cells| one_choice(release, &cells[0], assumptions)) {
+    for cells in blocks.filter(|cells| assumptions.one_choice(release, cells[0].cell.collective, cells[0].cell.ranks)) {
         let single = cells.iter().filter(|_| cells.len() == 1).flat_map(JudgedCell::qualified);
         convincing.insert(block(&cells[0]), single.map(|finding| finding.candidate).collect());
         if cells.len() > 1 {

@@ -17,7 +17,6 @@ use crate::analysis::check as check_criteria;
 use crate::bars::Bar;
 use crate::build::{Built, build};
 use crate::cells::{CellTimings, Series};
-use crate::common::shares_choice;
 use crate::error::TunerError;
 use crate::evidence::{Evidence, weigh};
 use crate::launches::widen;
@@ -199,7 +198,7 @@ impl Remedies<'_> {
     }
 
     fn why_withheld(&self, Cell { collective, ranks, .. }: Cell) -> String {
-        if shares_choice(self.release, collective, ranks, self.policy.assumptions) {
+        if self.policy.assumptions.one_choice(self.release, collective, ranks) {
             return "all message sizes of a communicator size share one choice, and over those that were timed another one is \
                     better, or none is shown to be"
                 .to_owned();

@@ -10,7 +10,7 @@ use collrules_rules::{Collective, Release};
 
 use crate::build::Built;
 use crate::cells::CellTimings;
-use crate::common::{Block, one_choice};
+use crate::common::Block;
 use crate::evidence::LEAST_VISITS;
 use crate::verdict::{JudgedCell, JudgedPoint, Shortfall, percent, told};
 
@@ -25,11 +25,9 @@ pub(crate) fn remarks(
 ) -> Vec<String> {
     let mut remarks = Vec::new();
     if left_out > 0 {
-        remarks.push(format!(
-            "{} left out because {} zero, negative or not a number.",
-            timings(left_out),
-            if left_out == 1 { "it is" } else { "they are" }
-        ));
+        let (were, are) = if left_out == 1 { ("was", "it is") } else { ("were", "they are") };
+        let timings = counted(left_out, "timing");
+        remarks.push(format!("{timings} {were} left out because {are} zero, negative or not a number."));
     }
     if statistic == Statistic::RankAverage && !cells.is_empty() {
         remarks.push(
@@ -219,7 +217,7 @@ fn one_choice_rules(cells: &[JudgedCell], built: &Built, release: Release) -> Ve
     for block in cells.chunk_by(|a, b| a.cell.collective == b.cell.collective) {
         let collective = block[0].cell.collective;
         let ruled = built.table.collectives().any(|(other, _)| other == collective);
-        if ruled && collective.has_sizes() && one_choice(release, &block[0], built.assumptions) {
+        if ruled && collective.has_sizes() && built.assumptions.one_choice(release, collective, block[0].cell.ranks) {
             let reason = match collective {
                 Collective::Scatter | Collective::Gather => {
                     "ranks may see different sizes of the same call and must not run different algorithms"
@@ -263,10 +261,6 @@ fn name(release: Release, collective: Collective, candidate: Candidate) -> Strin
         Candidate::Han(_) | Candidate::Mockup(_) | Candidate::Reference(_) => candidate.to_string(),
         Candidate::Tuned(choice) => format!("{} ({choice})", describe(release, collective, choice)),
     }
-}
-
-fn timings(count: usize) -> String {
-    format!("{} {}", counted(count, "timing"), if count == 1 { "was" } else { "were" })
 }
 
 fn and_others(count: usize, what: &str) -> String {

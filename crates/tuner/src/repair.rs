@@ -16,7 +16,6 @@ use collrules_rules::steps::Steps;
 use collrules_rules::table::{RankSteps, all_builtin};
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 
-use crate::common::shares_choice;
 use crate::verdict::JudgedCell;
 
 /// What a validation makes of a table.
@@ -145,7 +144,7 @@ pub fn repair(
     for block in round.cells.chunk_by(|a, b| of_block(a) == of_block(b)) {
         let (collective, ranks) = of_block(&block[0]);
         let steps = ruled(table, handover, collective).unwrap_or_else(all_builtin);
-        let shared = shares_choice(release, collective, ranks, assumptions);
+        let shared = assumptions.one_choice(release, collective, ranks);
         let lost = lost(block, shared, criteria, reach);
         for cell in block.iter().filter(|cell| lost.contains(&cell.cell)) {
             repair.cells.push(cell.cell);

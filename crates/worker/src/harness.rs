@@ -59,7 +59,7 @@ pub(crate) fn resident_bytes() -> Option<u64> {
 }
 
 /// The smallest difference between two readings of the clock, in seconds.
-fn smallest_step() -> f64 {
+pub(crate) fn smallest_step() -> f64 {
     let step = (0..1000).filter_map(|_| {
         let start = now();
         // Bounded: a clock that never moves would be found out long before.

@@ -271,14 +271,14 @@ impl Member<'_> {
         }
         let mut playing = Playing::new(&self.communicators, self.plan, visit.cell, &visit.candidates, self.rank)?;
         let base = playing.base;
-        let width = playing.len();
+        let width = visit.candidates.len();
         let mut order: Vec<usize> = (0..width).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed);
         // The same stream on all ranks, another for every visit.
         rng.set_stream((visit.cell as u64) << 32 | u64::from(visit.visit));
         let mut mine = vec![0.0; visit.rounds as usize * width];
         let mut taken = Vec::with_capacity(width);
-        let mut counts = Counts::default();
+        let before = self.counts;
         let mut given_up = BTreeSet::new();
         for round in 0..visit.warmup + visit.rounds {
             order.shuffle(&mut rng);
@@ -288,8 +288,8 @@ impl Member<'_> {
             for repeat in 0..=MOST_REPEATS {
                 taken.clear();
                 self.round(&mut playing, &todo, &mut taken)?;
-                counts.calls += todo.len() as u64;
-                counts.repeated += if repeat > 0 { todo.len() as u64 } else { 0 };
+                self.counts.calls += todo.len() as u64;
+                self.counts.repeated += if repeat > 0 { todo.len() as u64 } else { 0 };
                 let Some(round) = timed else { break };
                 for (place, turn) in todo.iter().zip(&taken) {
                     mine[round * width + place] = turn.seconds;
@@ -301,8 +301,8 @@ impl Member<'_> {
                 let mut all = vec![0u64; punctuality.len()];
                 base.all_reduce_into(&punctuality[..], &mut all[..], SystemOperation::sum());
                 let lateness = all.iter().map(|sum| Lateness::of(*sum)).collect::<Vec<_>>();
-                counts.late += lateness.iter().map(|late| late.overslept + late.missed).sum::<u64>();
-                counts.missed += lateness.iter().map(|late| late.missed).sum::<u64>();
+                self.counts.late += lateness.iter().map(|late| late.overslept + late.missed).sum::<u64>();
+                self.counts.missed += lateness.iter().map(|late| late.missed).sum::<u64>();
                 todo = todo.iter().zip(&lateness).filter(|(_, late)| late.any()).map(|(place, _)| *place).collect();
                 if todo.is_empty() {
                     break;
@@ -312,18 +312,16 @@ impl Member<'_> {
                 }
             }
         }
-        counts.given_up = given_up.len() as u64;
-        let timings = self.reduced(&playing, &mine);
-        self.synchroniser.learn(counts.missed, counts.calls);
-        self.counts.add(counts);
+        self.counts.given_up += given_up.len() as u64;
+        let timings = self.reduced(&playing, width, &mine);
+        self.synchroniser.learn(self.counts.missed - before.missed, self.counts.calls - before.calls);
         let valid = timings.chunks(width).enumerate().filter(|(round, _)| !given_up.contains(round));
         Ok(valid.map(|(_, round)| round.to_vec()).collect())
     }
 
     /// Maximum, minimum and mean over the ranks whose times count, on rank 0.
-    fn reduced(&self, playing: &Playing<'_>, mine: &[f64]) -> Vec<RankTimes> {
+    fn reduced(&self, playing: &Playing<'_>, width: usize, mine: &[f64]) -> Vec<RankTimes> {
         let root = playing.base.process_at_rank(0);
-        let width = playing.len();
         let counts: Vec<bool> = (0..width).map(|place| playing.counts(place, self.rank)).collect();
         let reduced = |neutral: f64, operation: SystemOperation| {
             let at = |(at, time): (usize, &f64)| if counts[at % width] { *time } else { neutral };
@@ -376,15 +374,5 @@ impl Member<'_> {
         let Counts { calls, late, repeated, given_up, .. } = self.counts;
         let resident = resident.into_iter().flatten().max();
         LaunchEnd { calls, late, repeated, given_up, communicators, most_communicators, resident }
-    }
-}
-
-impl Counts {
-    fn add(&mut self, other: Self) {
-        self.calls += other.calls;
-        self.late += other.late;
-        self.missed += other.missed;
-        self.repeated += other.repeated;
-        self.given_up += other.given_up;
     }
 }

@@ -86,14 +86,6 @@ impl<'a> Playing<'a> {
         Ok(Self { base: comm, subject: Subject::Pattern(pattern), turns: Turns::Scene { pattern, scene, casts, comm } })
     }
 
-    /// How many take turns.
-    pub(crate) fn len(&self) -> usize {
-        match &self.turns {
-            Turns::Calls { calls, .. } => calls.len(),
-            Turns::Scene { casts, .. } => casts.len(),
-        }
-    }
-
     /// What people call the one with this place.
     pub(crate) fn name(&self, place: usize) -> String {
         match &self.turns {

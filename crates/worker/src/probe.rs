@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::Component;
-use collrules_runner::wire::{Call, CallEnd, Event};
+use collrules_record::{Cell, Component};
+use collrules_runner::wire::{CallEnd, Event};
 
 use crate::control::Control;
 use crate::error::WorkerError;
@@ -16,7 +16,7 @@ use crate::switch::variable;
 use crate::{communicators, ffi};
 
 /// Makes each call once and reports how it ended on all its ranks.
-pub(crate) fn run(control: &Control, calls: &[Call]) -> Result<(), WorkerError> {
+pub(crate) fn run(control: &Control, calls: &[Cell]) -> Result<(), WorkerError> {
     let mut comms = BTreeMap::new();
     for ranks in calls.iter().map(|call| call.ranks) {
         if let std::collections::btree_map::Entry::Vacant(vacant) = comms.entry(ranks) {
@@ -29,7 +29,7 @@ pub(crate) fn run(control: &Control, calls: &[Call]) -> Result<(), WorkerError> 
     for (place, call) in calls.iter().enumerate() {
         let Some(Some(comm)) = comms.get(&call.ranks) else { continue };
         report(control, &Event::Calling { call: place });
-        let mine = Operation::new(call.cell(), comm, &[], None)?.checked_call(comm, Means::Itself, place as u64, None);
+        let mine = Operation::new(*call, comm, &[], None)?.checked_call(comm, Means::Itself, place as u64, None);
         let all = control.gather(call.ranks.0, mine);
         if control.is_root() {
             outcomes.push(outcome(&all));
@@ -43,7 +43,7 @@ pub(crate) fn run(control: &Control, calls: &[Call]) -> Result<(), WorkerError> 
 pub(crate) fn serving(
     control: &Control,
     tools: &Tools,
-    calls: &[Call],
+    calls: &[Cell],
     without: &[Vec<Component>],
 ) -> Result<(), WorkerError> {
     for collective in calls.iter().map(|call| call.collective).collect::<BTreeSet<_>>() {
@@ -66,8 +66,7 @@ pub(crate) fn serving(
         for components in without {
             let comm = communicators::without(base, components)?;
             ffi::return_errors(&comm);
-            let mine =
-                Operation::new(call.cell(), &comm, &[], None)?.checked_call(&comm, Means::Itself, place as u64, None);
+            let mine = Operation::new(*call, &comm, &[], None)?.checked_call(&comm, Means::Itself, place as u64, None);
             let all = control.gather(call.ranks.0, mine);
             if control.is_root() {
                 row.push(outcome(&all));

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::time::Instant;
 
 use collrules_record::rival;
 use collrules_record::survey::Binding;
@@ -14,6 +13,7 @@ use collrules_runner::wire::{Event, PROTOCOL};
 use crate::control::Control;
 use crate::error::WorkerError;
 use crate::ffi::{Tools, ToolsError};
+use crate::harness;
 use crate::report::report;
 use crate::switch::variable;
 
@@ -39,7 +39,7 @@ pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
         preset: preset(tools)?,
         components: components(tools)?,
         eager: eager(tools),
-        clock_step: clock_step(),
+        clock_step: Seconds(harness::smallest_step()),
     };
     report(control, &Event::Survey(survey));
     Ok(())
@@ -121,14 +121,4 @@ fn eager(tools: &Tools) -> BTreeMap<String, Bytes> {
         Some((name.to_owned(), Bytes(limit)))
     };
     ["tcp", "sm", "vader"].into_iter().filter_map(limit).collect()
-}
-
-/// The smallest difference between two readings of the clock that times the calls.
-fn clock_step() -> Seconds {
-    let step = (0..1000).filter_map(|_| {
-        let start = Instant::now();
-        // Bounded: a clock that never moves would be found out long before.
-        (0..10_000).map(|_| start.elapsed().as_secs_f64()).find(|step| *step > 0.0)
-    });
-    Seconds(step.fold(f64::INFINITY, f64::min))
 }

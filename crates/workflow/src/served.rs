@@ -75,7 +75,8 @@ pub(crate) fn add_han(
         let paid = separate::starts_apart(plan);
         plan.separate.series = plan.separate.series.max(SERIES);
         let starts = separate::starts(plan);
-        let jobs = starts.iter().filter(|start| matches!(start, separate::Start::Job { .. })).count();
+        let jobs =
+            starts.iter().filter(|start| matches!(start, separate::Start::Alone { collective: None, .. })).count();
         separate::afford(plan, paid).iter().for_each(|said| session.say(said));
         session.say(&if plan.cells.iter().any(apart) {
             format!("parameters of HAN are tried in {jobs} launches of their own")

@@ -16,7 +16,7 @@ use collrules_record::{Cell, Component, HanAlgorithm, Handed, Handover, Plan, Su
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::{Behaviour, Collective, Release, han};
 use collrules_runner::launch::LaunchPlan;
-use collrules_runner::wire::{Call, CallEnd, Event as Reported};
+use collrules_runner::wire::{CallEnd, Event as Reported};
 use collrules_runner::{Backend, RunnerError};
 use collrules_workflow::campaign::{Begin, options_of};
 use collrules_workflow::start::{Started, start};
@@ -79,14 +79,14 @@ impl Backend for Mortal {
         self.cluster.trial(plan, report)
     }
 
-    fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<CallEnd>, RunnerError> {
+    fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {
         self.cluster.probe(rules, calls)
     }
 
     fn serving(
         &mut self,
         rules: &Path,
-        calls: &[Call],
+        calls: &[Cell],
         without: &[Vec<Component>],
     ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
         self.cluster.serving(rules, calls, without)

@@ -3,12 +3,12 @@
 //! From `ompi/mca/coll/han/coll_han_dynamic.h`, `coll_han_component.c` and `coll_han_algorithms.c`. Tried on 5.0.11; 4.1
 //! and 6.0 are read from source only.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
 
 use crate::collective::Collective;
+use crate::names;
 use crate::release::Release;
 
 /// Which communicator a rule is about.
@@ -23,19 +23,13 @@ pub enum Level {
     GlobalCommunicator,
 }
 
+names!(Level {
+    IntraNode "intra_node",
+    InterNode "inter_node",
+    GlobalCommunicator "global_communicator",
+});
+
 impl Level {
-    /// All of them, by id.
-    pub const ALL: [Self; 3] = [Self::IntraNode, Self::InterNode, Self::GlobalCommunicator];
-
-    /// The name in files, which 5.0 and later read.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::IntraNode => "intra_node",
-            Self::InterNode => "inter_node",
-            Self::GlobalCommunicator => "global_communicator",
-        }
-    }
-
     /// The id in files, which every release reads.
     pub fn id(self) -> u32 {
         self as u32
@@ -54,12 +48,6 @@ impl FromStr for Level {
         let wanted = name.trim();
         let named = |level: &Self| level.name() == wanted;
         Self::ALL.into_iter().find(named).ok_or_else(|| UnknownLevel(wanted.to_owned()))
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 
@@ -86,24 +74,18 @@ pub enum Component {
     Xhc,
 }
 
+names!(Component {
+    Own "self",
+    Basic "basic",
+    Libnbc "libnbc",
+    Tuned "tuned",
+    Sm "sm",
+    Adapt "adapt",
+    Han "han",
+    Xhc "xhc",
+});
+
 impl Component {
-    const ALL: [Self; 8] =
-        [Self::Own, Self::Basic, Self::Libnbc, Self::Tuned, Self::Sm, Self::Adapt, Self::Han, Self::Xhc];
-
-    /// The name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Own => "self",
-            Self::Basic => "basic",
-            Self::Libnbc => "libnbc",
-            Self::Tuned => "tuned",
-            Self::Sm => "sm",
-            Self::Adapt => "adapt",
-            Self::Han => "han",
-            Self::Xhc => "xhc",
-        }
-    }
-
     /// The components that files of a release may name.
     pub fn known(release: Release) -> impl Iterator<Item = Self> {
         let absent = if release >= Release::V6_0 { Self::Sm } else { Self::Xhc };
@@ -119,12 +101,6 @@ impl Component {
     pub(crate) fn is_name(name: &[u8]) -> bool {
         let name = name.split(|byte| *byte == b'@').next().unwrap_or(name);
         Self::ALL.iter().any(|component| component.name().as_bytes().eq_ignore_ascii_case(name))
-    }
-}
-
-impl fmt::Display for Component {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

@@ -188,10 +188,10 @@ impl Ledger {
                         }
                         return;
                     }
-                    Repetition::Series(series) if !self.plan.separate.collectives.contains(&collective) => {
-                        Start::Job { series, candidate }
+                    Repetition::Series(series) => {
+                        let is_separate = self.plan.separate.collectives.contains(&collective);
+                        Start::Alone { series, collective: is_separate.then_some(collective), candidate }
                     }
-                    Repetition::Series(series) => Start::Alone { series, collective, candidate },
                     Repetition::Pair(pair) => Start::Deployed { pair, candidate },
                 };
                 if let Some(local) = self.starts.iter().position(|known| *known == start) {
@@ -246,7 +246,7 @@ impl Ledger {
     /// The series of a start with one candidate.
     fn series(&self, local: usize) -> Option<u32> {
         match self.starts[local] {
-            Start::Alone { series, .. } | Start::Job { series, .. } => Some(series),
+            Start::Alone { series, .. } => Some(series),
             Start::Together { .. } | Start::Deployed { .. } => None,
         }
     }
@@ -319,7 +319,7 @@ impl Ledger {
             let planned = self.first + local as u32;
             let repetition = match self.starts[local] {
                 Start::Together { .. } => Repetition::Launch(number),
-                Start::Alone { series, .. } | Start::Job { series, .. } => Repetition::Series(series),
+                Start::Alone { series, .. } => Repetition::Series(series),
                 Start::Deployed { pair, .. } => Repetition::Pair(pair),
             };
             self.launches.insert(number, planned);
@@ -348,7 +348,6 @@ impl Ledger {
             Start::Alone { series, collective, candidate } => {
                 separate::alone(&self.plan, series, collective, candidate, wanted)?
             }
-            Start::Job { series, candidate } => separate::job(&self.plan, series, candidate, wanted)?,
             Start::Deployed { pair, candidate } => separate::deployed(&self.plan, pair, candidate, wanted)?,
         };
         let most = plan.schedule.max_rounds;

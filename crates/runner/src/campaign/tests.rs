@@ -11,14 +11,14 @@ use collrules_record::plan::Schedule;
 use collrules_record::rundir::RunDir;
 use collrules_record::sample::{Ended, Row};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Candidate, Layout, Pattern, Subject, Survey};
+use collrules_record::{Candidate, Cell, Layout, Pattern, Subject, Survey};
 use collrules_rules::{Choice, Collective, Release};
 
 use super::*;
 use crate::grid::Planner;
 use crate::launch::LaunchPlan;
 use crate::simulate::{BYTE_TIME, LATENCY, Scenario, Simulation};
-use crate::wire::{Call, CallEnd};
+use crate::wire::CallEnd;
 
 /// A cluster on which things go wrong.
 struct Faulty {
@@ -107,7 +107,7 @@ impl Backend for Faulty {
         self.run(plan, true, report)
     }
 
-    fn probe(&mut self, _: &Path, calls: &[Call]) -> Result<Vec<CallEnd>, RunnerError> {
+    fn probe(&mut self, _: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {
         Ok(vec![CallEnd::Right; calls.len()])
     }
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use collrules_record::benchmark::{Benchmark, Line};
 use collrules_record::plan::Deployment;
 use collrules_record::units::Ranks;
-use collrules_record::{Candidate, Component, HanChoice, Layout, Plan, Survey};
+use collrules_record::{Candidate, Cell, Component, HanChoice, Layout, Plan, Survey};
 use collrules_rules::RuleTable;
 use collrules_rules::emit::{self, Notes};
 use collrules_rules::steps::Steps;
@@ -26,7 +26,7 @@ use crate::circumstances::{Circumstances, RULES_FILE, USE_RULES};
 use crate::error::RunnerError;
 use crate::launch::{LaunchKind, LaunchPlan};
 use crate::scratch;
-use crate::wire::{Call, CallEnd, Event, Job, PROTOCOL, Sent, Task};
+use crate::wire::{CallEnd, Event, Job, PROTOCOL, Sent, Task};
 
 /// What each rank sent to each other in one call.
 pub type Traffic = Vec<BTreeMap<u32, Sent>>;
@@ -293,14 +293,14 @@ impl Backend for MpiBackend {
         self.run_plan(plan, Task::Trial(plan.clone()), report)
     }
 
-    fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<CallEnd>, RunnerError> {
+    fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {
         let ranks = calls.iter().map(|call| call.ranks).max().unwrap_or(Ranks(2));
         let command = self.launcher.command(Some(self.job_ranks(ranks)), &self.settings(&rules.to_string_lossy()));
         let mut outcomes = None;
         let mut doing = format!("loading {}", rules.display());
         self.launcher.converse(&command, &self.job(Task::Probe(calls.to_vec())), &mut |event| {
             match event {
-                Event::Calling { call } => doing = format!("calling {} under {}", calls[call].cell(), rules.display()),
+                Event::Calling { call } => doing = format!("calling {} under {}", calls[call], rules.display()),
                 Event::Probed(probed) => outcomes = Some(probed),
                 _ => {}
             }
@@ -320,7 +320,7 @@ impl Backend for MpiBackend {
     fn serving(
         &mut self,
         rules: &Path,
-        calls: &[Call],
+        calls: &[Cell],
         without: &[Vec<Component>],
     ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
         let ranks = calls.iter().map(|call| call.ranks).max().unwrap_or(Ranks(2));
@@ -330,7 +330,7 @@ impl Backend for MpiBackend {
         let mut doing = "asking which component serves".to_owned();
         self.launcher.converse(&command, &job, &mut |event| {
             match event {
-                Event::Calling { call } => doing = format!("asking which component serves {}", calls[call].cell()),
+                Event::Calling { call } => doing = format!("asking which component serves {}", calls[call]),
                 Event::Served(served) => outcomes = served,
                 _ => {}
             }

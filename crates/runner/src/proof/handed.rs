@@ -20,7 +20,7 @@ use crate::error::RunnerError;
 use crate::grid::{DEFAULT_MEMORY, obstacle};
 use crate::scratch;
 use crate::serving::exactly;
-use crate::wire::{Call, CallEnd};
+use crate::wire::CallEnd;
 
 /// What HAN calls to set itself up looks up fewer bytes: a number or two for each rank.
 const SET_UP: u64 = 1024;
@@ -66,13 +66,12 @@ impl HanFile<'_> {
         let calls = self.calls(cells);
         let ranks: BTreeSet<Ranks> = calls.iter().map(|call| call.ranks).collect();
         for (ranks, handed) in ranks.into_iter().flat_map(|ranks| [(ranks, true), (ranks, false)]) {
-            let asked = |call: &&Call| {
-                let cell = call.cell();
+            let asked = |call: &&Cell| {
                 call.ranks == ranks
-                    && self.handover.hands(cell) == handed
-                    && (handed || cell.lookup_bytes(release) >= SET_UP)
+                    && self.handover.hands(**call) == handed
+                    && (handed || call.lookup_bytes(release) >= SET_UP)
             };
-            let calls: Vec<Call> = calls.iter().filter(asked).copied().collect();
+            let calls: Vec<Cell> = calls.iter().filter(asked).copied().collect();
             if calls.is_empty() {
                 continue;
             }
@@ -96,23 +95,23 @@ impl HanFile<'_> {
     }
 
     /// The measured cells that the file has a say in, and both sides of its boundaries.
-    fn calls(&self, cells: &[Cell]) -> Vec<Call> {
+    fn calls(&self, cells: &[Cell]) -> Vec<Cell> {
         let mut calls = BTreeSet::new();
         for cell in cells.iter().filter(|cell| self.handover.touches(cell.collective, cell.ranks)) {
-            calls.insert(Call::from(*cell));
+            calls.insert(*cell);
             let Some(sizes) = self.handover.get(cell.collective).map(|steps| steps.get(cell.ranks.0.into())) else {
                 continue;
             };
             let edges = sizes.iter().map(|(first, ..)| first).filter(|first| *first > 0);
             let sides = edges.flat_map(|edge| sides(cell.collective, edge)).map(|bytes| Cell { bytes, ..*cell });
-            calls.extend(sides.filter(|cell| obstacle(*cell, DEFAULT_MEMORY).is_none()).map(Call::from));
+            calls.extend(sides.filter(|cell| obstacle(*cell, DEFAULT_MEMORY).is_none()));
         }
         calls.into_iter().collect()
     }
 }
 
 /// The largest whole number of elements below a boundary, and the smallest from it on.
-fn sides(collective: Collective, edge: u64) -> impl Iterator<Item = Bytes> {
+pub(super) fn sides(collective: Collective, edge: u64) -> impl Iterator<Item = Bytes> {
     let element = type_size(collective);
     let above = edge.div_ceil(element).saturating_mul(element);
     let sides = [above.saturating_sub(element), above];

@@ -121,14 +121,8 @@ pub(super) fn algorithm_seconds(cell: Cell, choice: Choice) -> f64 {
         // The same algorithms, of which allgather has Bruck's twice, as it were.
         Collective::Allgatherv => allgather(&terms, if id > 2 { id + 1 } else { id }),
         Collective::Allreduce => allreduce(&terms, id),
-        Collective::Alltoall => alltoall(&terms, id),
-        Collective::Alltoallv => {
-            if id > 2 {
-                f64::INFINITY
-            } else {
-                alltoall(&terms, id)
-            }
-        }
+        Collective::Alltoallv if id > 2 => f64::INFINITY,
+        Collective::Alltoall | Collective::Alltoallv => alltoall(&terms, id),
         Collective::Barrier => barrier(&terms, id),
         Collective::Bcast => bcast(&terms, id),
         Collective::Gather => gather(&terms, id),
@@ -249,13 +243,8 @@ fn gather(t: &Terms, id: u32) -> f64 {
 }
 
 fn scatter(t: &Terms, id: u32) -> f64 {
-    let Terms { a, b, p, m, log2, .. } = *t;
-    match id {
-        1 => (p - 1.0) * t.send(m),
-        2 => log2 * a + (p - 1.0) * b * m,
-        3 => a + (p - 1.0) * (a / 2.0 + b * m),
-        _ => f64::INFINITY,
-    }
+    let Terms { a, b, p, m, .. } = *t;
+    if id == 3 { a + (p - 1.0) * (a / 2.0 + b * m) } else { gather(t, id) }
 }
 
 /// A vector of `whole` bytes, of which each rank gets its share.

@@ -36,7 +36,7 @@ use crate::error::RunnerError;
 use crate::grid::NOT_SWITCHABLE;
 use crate::launch::{LaunchKind, LaunchPlan};
 use crate::schedule::Visit;
-use crate::wire::{Call, CallEnd, Event, RankTimes};
+use crate::wire::{CallEnd, Event, RankTimes};
 
 /// A cluster that exists in formulas only.
 #[derive(Clone, Debug)]
@@ -192,7 +192,7 @@ impl Backend for Simulation {
         self.play(plan, report, engine::trial)
     }
 
-    fn probe(&mut self, rules: &Path, calls: &[Call]) -> Result<Vec<CallEnd>, RunnerError> {
+    fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {
         let outcomes = self.serving(rules, calls, &[Vec::new()])?;
         Ok(outcomes.into_iter().flatten().collect())
     }
@@ -200,28 +200,27 @@ impl Backend for Simulation {
     fn serving(
         &mut self,
         rules: &Path,
-        calls: &[Call],
+        calls: &[Cell],
         without: &[Vec<Component>],
     ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
         let behaviour = Behaviour::of(self.version()?)?;
         let settings = Settings::read(&self.pins, self.version()?)?;
         // A file that the version rejects is no rules file to it, and every call is right.
         let file = load(&std::fs::read(rules)?, &behaviour).into_accepted();
-        let outcome = |call: &Call| {
-            let bytes = call.cell().lookup_bytes(self.release);
+        let outcome = |call: &Cell| {
+            let bytes = call.lookup_bytes(self.release);
             let served =
                 file.as_ref()?.serve(call.collective, call.ranks, bytes, self.model.hosts.distribution(call.ranks));
-            let cell = call.cell();
-            let seen = collrules_rules::Call::new(cell.collective, cell.ranks, cell.bytes)
-                .with_type_size(type_size(cell.collective));
-            match effective(self.release, cell.collective, served.choice, &seen).algorithm {
+            let seen = collrules_rules::Call::new(call.collective, call.ranks, call.bytes)
+                .with_type_size(type_size(call.collective));
+            match effective(self.release, call.collective, served.choice, &seen).algorithm {
                 EffectiveAlgorithm::Error(class) => Some(CallEnd::Refused(class.number())),
                 _ => None,
             }
         };
-        let ends = |call: &Call| {
+        let ends = |call: &Cell| {
             let of_tuned = outcome(call).unwrap_or(CallEnd::Right);
-            let by_han = self.model.hosts.served(call.cell(), &settings).is_some_and(|handed| handed != Handed::Over);
+            let by_han = self.model.hosts.served(*call, &settings).is_some_and(|handed| handed != Handed::Over);
             let end = |without: &Vec<Component>| {
                 // Rules do not reach it.
                 if by_han && !without.contains(&Component::HAN) { CallEnd::Right } else { of_tuned }

@@ -89,14 +89,10 @@ impl Model {
             (_, Candidate::Tuned(choice)) => algorithm_seconds(cell, choice),
             (_, Candidate::Reference(reference)) => played_seconds(cell, reference),
             // A rules file is asked for what it says before it comes to this.
-            (
-                Scenario::Perfect,
-                Candidate::Builtin | Candidate::Component(_) | Candidate::Han(_) | Candidate::Rules,
-            ) => best_seconds(cell),
-            (
-                Scenario::Stale | Scenario::Slowed | Scenario::Deceptive | Scenario::Han,
-                Candidate::Builtin | Candidate::Component(_) | Candidate::Han(_) | Candidate::Rules,
-            ) => algorithm_seconds(cell, stale),
+            (Scenario::Perfect, _) => best_seconds(cell),
+            (Scenario::Stale | Scenario::Slowed | Scenario::Deceptive | Scenario::Han, _) => {
+                algorithm_seconds(cell, stale)
+            }
         }
     }
 
@@ -191,30 +187,13 @@ fn arranged(cell: Cell, candidate: Candidate, shared: bool) -> f64 {
     const BINARY: u32 = 5;
     const BINOMIAL: u32 = 6;
     let Candidate::Tuned(choice) = candidate else { return 1.0 };
+    let either = |several: f64, one: f64| if shared { several } else { one };
     match (choice.algorithm, cell.bytes.0) {
         _ if cell.collective != Collective::Bcast => 1.1,
         (PIPELINE, ANYWHERE..) => 2.0 / 3.0,
-        (CHAIN, HARMLESS..ANYWHERE) => {
-            if shared {
-                0.6
-            } else {
-                1.01
-            }
-        }
-        (BINARY, ..HARMLESS) => {
-            if shared {
-                0.6
-            } else {
-                1.5
-            }
-        }
-        (BINOMIAL, ..HARMLESS) => {
-            if shared {
-                1.5
-            } else {
-                0.6
-            }
-        }
+        (CHAIN, HARMLESS..ANYWHERE) => either(0.6, 1.01),
+        (BINARY, ..HARMLESS) => either(0.6, 1.5),
+        (BINOMIAL, ..HARMLESS) => either(1.5, 0.6),
         _ => 1.1,
     }
 }

@@ -9,7 +9,7 @@ use collrules_rules::hazard::interoperate;
 use collrules_rules::{Collective, Release};
 
 use super::problem::{BUILTIN, Block, Offer, Problem, Site};
-use crate::common::{self, Convincing, convincing_choices, one_choice};
+use crate::common::{self, Convincing, convincing_choices};
 use crate::layouts::Laid;
 use crate::repair::covers;
 use crate::verdict::{JudgedCell, JudgedPoint, complexity, is_harmless};
@@ -116,7 +116,7 @@ pub(crate) fn encodings<'a>(cells: &'a [JudgedCell], terms: &Terms<'a>) -> Vec<E
 fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Terms<'a>) -> Encoding<'a> {
     let collective = cells[0].cell.collective;
     let blocks: Vec<&[JudgedCell]> = cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks).collect();
-    let shared = one_choice(terms.release, &cells[0], terms.policy.assumptions);
+    let shared = terms.policy.assumptions.one_choice(terms.release, cells[0].cell.collective, cells[0].cell.ranks);
     let bids: Vec<Vec<Own>> = blocks.iter().map(|block| bids_of_block(block, shared, convincing, terms)).collect();
     let named: BTreeSet<Candidate> = bids.iter().flatten().flat_map(|own| &own.bids).map(|bid| bid.candidate).collect();
     let mut choices: Vec<Candidate> = named.into_iter().filter(|one| *one != Candidate::Builtin).collect();
