@@ -245,7 +245,7 @@ fn when_the_controller_dies_the_job_ends_and_the_run_is_gone_on_with() {
         run.complete();
         assert!(run.text().starts_with(&before), "something was lost");
         run.check_samples();
-        // All is measured: another session makes rules of it.
+        // The grid is done: another session adds what narrows crossovers at most, and makes rules of it.
         let measured = run.text();
         let ran = run.collrules("tune").arg("--no-validate").output().unwrap();
         Ran::from(ran).exits(0).says("Files in");

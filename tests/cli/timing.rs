@@ -122,8 +122,8 @@ fn memory_is_bounded_whatever_the_number_of_candidates() {
 fn calls_are_as_many_as_are_asked_for() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
-    let arguments = "measure --simulate --ops bcast,barrier --np 4,8 --sizes 8,64K --launches 2 --calls 7 --budget none \
-                     --keep-slow --out";
+    let arguments =
+        "measure --simulate --ops bcast,barrier --np 4,8 --sizes 8,64K --launches 2 --calls 7 --budget none --out";
     collrules(arguments, &out).exits(0);
     let samples = fs::read_to_string(out.join("samples.csv")).unwrap();
     let mut calls = std::collections::BTreeMap::new();

@@ -112,7 +112,8 @@ impl Rival {
     pub fn leaves(self, collective: Collective, pins: &Pins) -> bool {
         match self.switch {
             Switch::List(parameter) => pins.get(parameter).is_some_and(|list| {
-                let is_named = list.trim_start_matches('^').split(',').any(|name| name == collective.name());
+                let mut names = list.trim_start_matches('^').split(',');
+                let is_named = names.any(|name| name.trim().eq_ignore_ascii_case(collective.name()));
                 is_named == list.starts_with('^')
             }),
             _ => self.leaving(&[collective].into()).iter().all(|(name, value)| pins.get(name) == Some(value)),
@@ -150,16 +151,17 @@ pub fn beside(in_force: &Pins, others: &Pins) -> Pins {
 
 /// A list of collectives, without those of another list that begins with `^`.
 fn without(list: &str, left: &str) -> String {
-    let left = left.trim_start_matches('^').split(',');
-    match list.strip_prefix('^') {
-        Some(names) => {
-            let names: BTreeSet<&str> = names.split(',').chain(left).collect();
-            format!("^{}", Vec::from_iter(names).join(","))
-        }
-        None => {
-            let left: BTreeSet<&str> = left.collect();
-            list.split(',').filter(|name| !left.contains(name)).collect::<Vec<_>>().join(",")
-        }
+    let names = |list: &str| -> BTreeSet<String> {
+        list.trim_start_matches('^').split(',').map(|name| name.trim().to_ascii_lowercase()).collect()
+    };
+    let joined = |names: BTreeSet<String>| Vec::from_iter(names).join(",");
+    let (listed, left) = (names(list), names(left));
+    let served: BTreeSet<String> = listed.difference(&left).cloned().collect();
+    match (list.starts_with('^'), served.is_empty()) {
+        (true, _) => format!("^{}", joined(&listed | &left)),
+        // An empty list would mean all.
+        (false, true) => format!("^{}", Collective::ALL.map(Collective::name).join(",")),
+        (false, false) => joined(served),
     }
 }
 
@@ -218,7 +220,8 @@ mod tests {
         };
         assert_eq!(beside("^allreduce", "^bcast"), "^allreduce,bcast");
         assert_eq!(beside("^bcast", "^bcast"), "^bcast");
-        assert_eq!(beside("allreduce,bcast", "^bcast"), "allreduce");
+        assert_eq!(beside("allreduce, Bcast", "^bcast"), "allreduce");
+        assert!(beside("bcast", "^bcast").starts_with("^allgather,") && beside("bcast", "^bcast").contains(",bcast,"));
         let pins = |value: &str| Pins::from([("coll_hcoll_priority".to_owned(), value.to_owned())]);
         assert_eq!(super::beside(&pins("90"), &pins("0")), pins("0"));
     }

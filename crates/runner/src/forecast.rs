@@ -65,8 +65,9 @@ pub fn forecast(backend: &mut dyn Backend, plan: &Plan) -> Result<Forecast, Runn
     let timed: Vec<(Subject, Cost)> = found.into_iter().map(|(at, cost)| (short.subject(at), cost)).collect();
 
     let Schedule { min_rounds, warmup_rounds, rounds_per_visit, budget, startup, .. } = plan.schedule;
-    // One untimed round goes with every visit.
-    let rounds = f64::from(warmup_rounds + min_rounds + min_rounds.div_ceil(rounds_per_visit.max(1)));
+    // One untimed round goes with every visit, where there are any.
+    let untimed = warmup_rounds + warmup_rounds.min(1) * min_rounds.div_ceil(rounds_per_visit.max(1));
+    let rounds = f64::from(untimed + min_rounds);
     let (mut first, mut all, mut unknown) = (0.0, 0.0, 0);
     let times = |apart: bool| f64::from(if apart { plan.separate.series } else { plan.launches });
     let cells = plan.cells.iter().map(|planned| {

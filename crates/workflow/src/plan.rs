@@ -163,7 +163,7 @@ pub(crate) fn timed(timing: &Timing, usual: Schedule) -> Schedule {
     };
     match timing.calls {
         None => schedule,
-        Some(calls) => Schedule { warmup_rounds: 0, min_rounds: calls, max_rounds: calls, ..schedule },
+        Some(calls) => Schedule { warmup_rounds: 0, min_rounds: calls, max_rounds: calls, keep_slow: true, ..schedule },
     }
 }
 

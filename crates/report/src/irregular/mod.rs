@@ -97,8 +97,7 @@ fn only_first(found: &Irregular) -> Option<String> {
         found.only_first.iter().map(|(cell, by)| format!("{cell} by {}", named(found, cell.collective, *by))).collect();
     (!left.is_empty()).then(|| {
         format!(
-            "Only the first call of each launch was timed of {}, which says what connections cost. They are left out; a longer --budget \
-             times more.",
+            "Only the first call of each launch was timed of {}, which says what connections cost. They are left out.",
             some(&left, NAMED)
         )
     })

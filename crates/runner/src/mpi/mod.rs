@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use collrules_record::benchmark::{Benchmark, Line};
 use collrules_record::plan::Deployment;
 use collrules_record::units::Ranks;
-use collrules_record::{Candidate, Cell, Component, HanChoice, Layout, Plan, Survey};
+use collrules_record::{Candidate, Cell, Component, HanChoice, Layout, Plan, Survey, rival};
 use collrules_rules::RuleTable;
 use collrules_rules::emit::{self, Notes};
 use collrules_rules::steps::Steps;
@@ -344,9 +344,8 @@ impl Backend for MpiBackend {
     }
 
     fn pin(&mut self, pins: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-        let before = self.pins.clone();
-        self.pins.extend(pins.iter().map(|(key, value)| (key.clone(), value.clone())));
-        before
+        let all = rival::beside(&self.pins, pins);
+        std::mem::replace(&mut self.pins, all)
     }
 
     fn set_pins(&mut self, pins: BTreeMap<String, String>) {

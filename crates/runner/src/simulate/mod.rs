@@ -16,7 +16,7 @@ use std::path::Path;
 use collrules_record::cell::type_size;
 use collrules_record::plan::PatternPlan;
 use collrules_record::units::Seconds;
-use collrules_record::{Candidate, Cell, Component, HanChoice, Handed, Layout, Plan, Survey};
+use collrules_record::{Candidate, Cell, Component, HanChoice, Handed, Layout, Plan, Survey, rival};
 use collrules_rules::effective::{EffectiveAlgorithm, effective};
 use collrules_rules::{Behaviour, Collective, Release, Version, load, registry};
 use rand::SeedableRng;
@@ -235,9 +235,8 @@ impl Backend for Simulation {
     }
 
     fn pin(&mut self, pins: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-        let before = self.pins.clone();
-        self.pins.extend(pins.clone());
-        before
+        let all = rival::beside(&self.pins, pins);
+        std::mem::replace(&mut self.pins, all)
     }
 
     fn set_pins(&mut self, pins: BTreeMap<String, String>) {

@@ -92,7 +92,8 @@ pub(crate) fn in_force(path: &Path, started: &Started, session: &mut Session<'_>
 pub fn as_measured(opened: &Opened) -> Result<Option<(System, Timing)>, WorkflowError> {
     let Some((run, manifest)) = opened.measured() else { return Ok(None) };
     let Tuning { system, timing, .. } = resume::options(run, manifest)?;
-    Ok(Some((system, timing)))
+    // So many calls were wanted of what was measured then.
+    Ok(Some((system, Timing { calls: None, ..timing })))
 }
 
 /// Compares a rules file with the builtin, and repairs it if that is wanted. Results go to `out`, or to the run.
@@ -250,7 +251,7 @@ fn compared(
         deploy: DeployWay::Environment,
         repair: true,
         seed: tuning.seed,
-        timing: tuning.timing,
+        timing: Timing { calls: None, ..tuning.timing },
         system: tuning.system.clone(),
     };
     let mut bench = bench(started, &options, spending, deadline, session);
@@ -282,7 +283,7 @@ fn bench<'a>(
         backend: started.backend.as_mut(),
         survey: &started.survey,
         options,
-        // Enough rounds for a median, since what counts is how launches differ.
+        // Enough rounds for a median, since what counts is how launches differ, unless --calls says otherwise.
         schedule: timed(
             &options.timing,
             Schedule { min_rounds: 15, max_rounds: 60, startup: started.startup, ..Schedule::default() },

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use collrules_record::options::Verifying;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Bytes;
-use collrules_record::{Cell, Handover, Survey};
+use collrules_record::{Cell, Handover, Survey, rival};
 use collrules_report::notes;
 use collrules_rules::deploy::Tuning;
 use collrules_rules::steps::Steps;
@@ -101,7 +101,7 @@ fn ask(options: &Verifying, mut started: Started<MpiBackend>) -> Result<Verified
         }
         question => question?,
     };
-    let pins = if options.deployed { None } else { pins_beside(&question.path) };
+    let pins = if options.deployed { None } else { pins_beside(&question.path, &started.pins) };
     if let Some(pins) = &pins {
         started.backend.pin(pins);
     }
@@ -159,11 +159,14 @@ pub fn read_from(source: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The settings that a file needs beside the two that switch it on, if the run directory around it knows of any.
-fn pins_beside(rules: &Path) -> Option<Pins> {
+/// The settings that a file needs beside the two that switch it on, if the run directory around it knows of any, together with
+/// what is in force of the same names.
+fn pins_beside(rules: &Path, in_force: &Pins) -> Option<Pins> {
     // What cannot be read here was not written for this file; the proof will show what that means.
     let findings = RunDir::derived(rules.parent()?).ok()?.findings().ok()?;
-    Some(findings.pins).filter(|pins| !pins.is_empty())
+    let mut pins = rival::beside(in_force, &findings.pins);
+    pins.retain(|name, _| findings.pins.contains_key(name));
+    Some(pins).filter(|pins| !pins.is_empty())
 }
 
 impl Verified {
