@@ -84,7 +84,7 @@ fn all_collectives_are_measured_and_proved() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
-        let arguments = "tune --ops all --np 2,3 --sizes 4,20000 --launches 1 --calls 3 --budget none --keep-slow --refine 0 \
+        let arguments = "tune --ops all --np 2,3 --sizes 4,20000 --launches 1 --calls 3 --budget none --refine 0 \
                          --oversubscribe --no-validate --out";
         let ran = Ran::from(mpi.collrules(arguments, &out).output().unwrap()).exits(0);
         if findings(&out).table.is_empty() {

@@ -76,7 +76,8 @@ fn measure_with_fault(mpi: &OpenMpi, scratch: &Path, fault: &str, more: &str) ->
     let worker = Path::new(env!("CARGO_BIN_EXE_collrules")).with_file_name("collrules-worker");
     let script = script(scratch, &format!("exec {} --fault '{fault}'", worker.display()));
     let out = scratch.join("run");
-    let arguments = "measure --ops bcast --np 4 --sizes 1K:4K --segments 1K --keep-slow --oversubscribe --launches 2 --hang-timeout 4s --out";
+    let arguments =
+        "measure --ops bcast --np 4 --sizes 1K:4K --segments 1K --oversubscribe --launches 2 --hang-timeout 4s --out";
     let mut command = mpi.collrules(arguments, &out);
     command.args(more.split_whitespace()).arg("--worker").arg(script);
     let ran = Ran::from(command.output().unwrap());

@@ -12,7 +12,7 @@ fn tune_measures_everything_and_proves_its_rules() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
-        let arguments = "tune --ops bcast,scatter,barrier --np 2,3,4 --sizes 1,4K,64K --budget none --calls 6 --keep-slow --oversubscribe --no-validate --out";
+        let arguments = "tune --ops bcast,scatter,barrier --np 2,3,4 --sizes 1,4K,64K --budget none --calls 6 --oversubscribe --no-validate --out";
         let mut command = mpi.collrules(arguments, &out);
         // As users have it: with whatever components this release takes by itself.
         let ran = Ran::from(with_networks(&mut command).output().unwrap()).exits(0);
