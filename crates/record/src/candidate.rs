@@ -63,11 +63,6 @@ impl Candidate {
         self.choice().unwrap_or(Choice::BUILTIN)
     }
 
-    /// Whether it only shows what would be possible, so that nothing else may be dropped or decided for its sake.
-    pub fn is_yardstick(self) -> bool {
-        matches!(self, Self::Reference(_))
-    }
-
     /// Whether it is timed in jobs of its own beside those in which candidates take turns: parameters of HAN hold for a
     /// whole job, and so does what they are compared with, HAN without them.
     pub fn is_apart(self) -> bool {

@@ -44,7 +44,7 @@ pub struct LaunchCell {
 }
 
 /// How much of a launch's time a cell is worth, after what earlier launches said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
     /// One visit: it is decided, and a launch that says otherwise would be seen.

@@ -61,7 +61,7 @@ pub fn id_of(release: Release, collective: Collective, name: &str) -> Option<u32
 }
 
 /// The algorithm with this id in the oldest release that has it.
-pub(crate) fn in_any_release(collective: Collective, id: u32) -> Option<&'static Algorithm> {
+pub fn in_any_release(collective: Collective, id: u32) -> Option<&'static Algorithm> {
     entries(collective).iter().map(|entry| &entry.algorithm).find(|algorithm| algorithm.id == id)
 }
 

@@ -3,12 +3,15 @@
 //! The visit is the unit: rounds of one visit repeat whatever stays through it. What is kept of a visit is the median
 //! of its rounds per candidate, so that memory is bounded by the number of visits.
 
+use std::collections::BTreeSet;
+
 use collrules_record::Candidate;
 use collrules_record::Estimate;
 use collrules_record::estimate::median;
 use collrules_record::plan::Schedule;
 use collrules_rules::Choice;
 
+use super::standing::Standing;
 use super::visit::{LEVEL, Visit};
 use crate::launch::{Effort, LaunchCell};
 use crate::wire::RankTimes;
@@ -68,8 +71,7 @@ pub(super) struct CellState {
     /// Candidates that stay whatever they take: the builtin, and what is left of it when another component is out of
     /// the way. All others are compared with them.
     references: Vec<usize>,
-    /// Candidates that nobody is dropped for.
-    yardsticks: Vec<usize>,
+    standings: Vec<Standing>,
     /// Candidates that a file may ask for: only of these may all that is known be that they are slow.
     choices: Vec<usize>,
     points: Vec<PointState>,
@@ -101,7 +103,6 @@ impl CellState {
             let candidate = planned.candidates[*place];
             candidate.choice() == Some(Choice::BUILTIN) && !matches!(candidate, Candidate::Han(_))
         };
-        let is_yardstick = |place: &usize| planned.candidates[*place].is_yardstick();
         let is_choice = |place: &usize| matches!(planned.candidates[*place], Candidate::Tuned(_) | Candidate::Han(_));
         Self {
             round_cost: planned.round.map_or(0.0, |round| round.0),
@@ -114,7 +115,7 @@ impl CellState {
             needed: candidates.min(2),
             is_compared: true,
             references: (0..candidates).filter(is_reference).collect(),
-            yardsticks: (0..candidates).filter(is_yardstick).collect(),
+            standings: planned.candidates.iter().map(|one| Standing::of(planned.cell.collective, *one)).collect(),
             choices: (0..candidates).filter(is_choice).collect(),
             points: vec![PointState { fastest: f64::INFINITY, ..PointState::default() }; candidates],
         }
@@ -133,7 +134,7 @@ impl CellState {
             needed: 1,
             is_compared: false,
             references: Vec::new(),
-            yardsticks: Vec::new(),
+            standings: vec![Standing::Any; casts],
             choices: Vec::new(),
             points: vec![PointState { fastest: f64::INFINITY, ..PointState::default() }; casts],
         }
@@ -163,21 +164,25 @@ impl CellState {
     pub(super) fn drop_hopeless(&mut self, checks: &[f64], familiar: impl Fn(usize) -> bool) -> Vec<(usize, String)> {
         let took = |place: usize| checks.get(place).copied().unwrap_or_default();
         let by_check = |a: &usize, b: &usize| took(*a).total_cmp(&took(*b));
-        let eligible = self.active.iter().copied().filter(|place| !self.yardsticks.contains(place));
-        let Some(best) = eligible.min_by(by_check).map(took) else { return Vec::new() };
         let stays = self.rivals().min_by(by_check);
-        let is_call =
-            |place: usize| best > LONG_CALL && took(place) > best + if familiar(place) { HICCUP } else { SECONDS };
-        let beaten: Vec<(usize, String)> = self
-            .rivals()
-            .filter(|place| self.choices.contains(place) && Some(*place) != stays && is_call(*place))
-            .filter(|place| took(*place) > CHECK_FACTOR * best)
-            .map(|place| (place, format!("its check took {:.2} times that of the best", took(place) / best)))
-            .collect();
-        self.active.retain(|candidate| !beaten.iter().any(|(out, _)| out == candidate));
-        for place in self.active.iter().copied().filter(|place| is_call(*place)) {
-            self.points[place].note(took(place));
+        // What the best took, where it took so much less that this was no chance.
+        let shorter = |place: usize| {
+            let best = took(self.best(place, |other| Some(took(other)))?);
+            let chance = if familiar(place) { HICCUP } else { SECONDS };
+            (best > LONG_CALL && took(place) > best + chance).then_some(best)
+        };
+        let outdone: Vec<(usize, f64)> =
+            self.active.iter().filter_map(|place| Some((*place, took(*place) / shorter(*place)?))).collect();
+        let mut beaten = Vec::new();
+        for (place, factor) in outdone {
+            let is_rival = self.choices.contains(&place) && !self.references.contains(&place) && Some(place) != stays;
+            if is_rival && factor > CHECK_FACTOR {
+                beaten.push((place, format!("its check took {factor:.2} times that of the best")));
+            } else {
+                self.points[place].note(took(place));
+            }
         }
+        self.active.retain(|candidate| !beaten.iter().any(|(out, _)| out == candidate));
         beaten
     }
 
@@ -193,7 +198,11 @@ impl CellState {
         let others: f64 = self.active.iter().filter(|place| !rivals.contains(place)).map(|place| took(*place)).sum();
         let mut spare = left / PAID_VISITS - others;
         let mut unpaid = Vec::new();
-        for (rank, place) in rivals.into_iter().enumerate() {
+        // The fastest of each standing come first.
+        let mut seen = BTreeSet::new();
+        let (first, rest): (Vec<usize>, Vec<usize>) =
+            rivals.into_iter().partition(|place| seen.insert(self.standings[*place]));
+        for (rank, place) in first.into_iter().chain(rest).enumerate() {
             spare -= took(place);
             if spare < 0.0 && rank >= LEAST_RIVALS {
                 let factor = took(place) / best;
@@ -209,10 +218,11 @@ impl CellState {
     /// Removes candidates that are so much slower than the best that no later launch has to ask; the builtin, which all
     /// are compared with, stays.
     pub(super) fn drop_beaten(&mut self) -> Vec<(usize, String)> {
-        let Some(best) = self.best() else { return Vec::new() };
+        let medians = self.medians();
         let beaten: Vec<(usize, String)> = self
             .rivals()
             .filter_map(|candidate| {
+                let best = self.best(candidate, |other| medians[other])?;
                 let (low, factor) = self.certain_ratio(candidate, best)?;
                 let calls = self.points[candidate].calls;
                 (low > factor).then(|| (candidate, format!("at least {low:.2} times the best after {calls} calls")))
@@ -224,14 +234,10 @@ impl CellState {
 
     /// Lets candidates rest for this launch that are certainly this many times as slow as the best.
     pub(super) fn rest(&mut self, factor: f64) {
-        let Some(best) = self.best() else { return };
-        let resting: Vec<usize> = self
-            .rivals()
-            .filter(|candidate| {
-                let low = self.ratio(*candidate, best).and_then(|ratio| ratio.low);
-                low.is_some_and(|low| low > factor.ln())
-            })
-            .collect();
+        let medians = self.medians();
+        let low = |candidate: usize| self.ratio(candidate, self.best(candidate, |other| medians[other])?)?.low;
+        let resting: Vec<usize> =
+            self.rivals().filter(|candidate| low(*candidate).is_some_and(|low| low > factor.ln())).collect();
         self.active.retain(|candidate| !resting.contains(candidate));
     }
 
@@ -260,14 +266,17 @@ impl CellState {
         self.active.iter().copied().filter(|candidate| !self.references.contains(candidate))
     }
 
-    /// The active candidate with the smallest median, yardsticks aside.
-    fn best(&self) -> Option<usize> {
-        let eligible = self.active.iter().filter(|candidate| !self.yardsticks.contains(candidate));
-        let timed = eligible.filter_map(|candidate| {
-            let mut medians = self.points[*candidate].medians.clone();
-            Some((*candidate, median(&mut medians)?))
-        });
-        timed.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(candidate, _)| candidate)
+    /// By candidate, the median over its visits.
+    fn medians(&self) -> Vec<Option<f64>> {
+        self.points.iter().map(|point| median(&mut point.medians.clone())).collect()
+    }
+
+    /// The active candidate with the smallest time of those for whose sake this one may be dropped.
+    fn best(&self, candidate: usize, time: impl Fn(usize) -> Option<f64>) -> Option<usize> {
+        let own = self.standings[candidate];
+        let timed = self.active.iter().filter(|other| self.standings[**other].outdoes(own));
+        let timed = timed.filter_map(|other| Some((*other, time(*other)?)));
+        timed.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(other, _)| other)
     }
 
     /// How many times the best a candidate takes at least, and how much that has to be for it to be dropped on such

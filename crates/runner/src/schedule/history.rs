@@ -14,6 +14,7 @@ use collrules_record::{Candidate, Cell, Estimate, Seconds};
 
 use super::cell::LEAST_VISITS;
 use super::first_share;
+use super::standing::Standing;
 use super::visit::LEVEL;
 use crate::launch::{Effort, LaunchCell, LaunchKind, LaunchPlan};
 use crate::wire::Event;
@@ -118,7 +119,7 @@ impl History {
         let least = BEATEN_IN_EACH.ln().max(BEATEN_DEVIATIONS * self.spread.unwrap_or(f64::INFINITY));
         let mut beaten = Vec::new();
         for (cell, history) in self.cells.iter().filter(|_| !self.plan.schedule.keep_slow) {
-            for (candidate, factor, launches) in history.beaten(&self.running(*cell), least) {
+            for (candidate, factor, launches) in history.beaten(&self.ranking(*cell), least) {
                 let why = format!("{factor:.2} times the best or more in each of {launches} launches");
                 beaten.push(EndedPoint { launch, cell: *cell, candidate, ended: Ended::Dropped(why) });
             }
@@ -196,7 +197,14 @@ impl History {
         let spare = self.spread.map_or(ONE_LAUNCH_MARGIN.ln(), |spread| {
             DECISIVE_DEVIATIONS * spread / f64::from(self.launches.max(1)).sqrt()
         });
-        history.effort(&self.running(cell), settings.min_gain.ln_1p(), spare)
+        let threshold = settings.min_gain.ln_1p();
+        let ranking = self.ranking(cell);
+        // What may serve only where operations commute decides nothing for the others.
+        let of = |most: Standing| {
+            let candidates = ranking.iter().filter(|(_, standing)| *standing <= most);
+            history.effort(&candidates.map(|(candidate, _)| *candidate).collect::<Vec<_>>(), threshold, spare)
+        };
+        of(Standing::Any).max(of(Standing::Commuting))
     }
 
     /// What a round of these candidates takes, if all of them were timed, and it is longer than a cell's first visit may be.
@@ -205,9 +213,19 @@ impl History {
         self.cells.get(&cell)?.round(candidates).filter(|round| *round > share)
     }
 
-    /// Whether a candidate of a cell is still in the race.
-    fn running(&self, cell: Cell) -> impl Fn(Candidate) -> bool {
-        move |candidate| !self.ended.contains(&(cell, candidate))
+    /// The candidates of a cell that have not ended, by their median over visits, fastest first.
+    fn ranking(&self, cell: Cell) -> Vec<(Candidate, Standing)> {
+        let mut times: BTreeMap<Candidate, Vec<f64>> = BTreeMap::new();
+        let visits = self.cells.get(&cell).into_iter().flat_map(|history| &history.visits);
+        for (candidate, time) in visits.flat_map(|(_, medians)| medians) {
+            if !self.ended.contains(&(cell, *candidate)) {
+                times.entry(*candidate).or_default().push(*time);
+            }
+        }
+        let mut ranking: Vec<(Candidate, f64)> =
+            times.into_iter().filter_map(|(candidate, mut times)| Some((candidate, median(&mut times)?))).collect();
+        ranking.sort_by(|a, b| a.1.total_cmp(&b.1));
+        ranking.into_iter().map(|(candidate, _)| (candidate, Standing::of(cell.collective, candidate))).collect()
     }
 
     /// The deviation between launches, from the differences of gains in one launch and the next: robust, since most
@@ -236,20 +254,6 @@ impl CellHistory {
         }
     }
 
-    /// Candidates that have not ended, with the median over visits, fastest first.
-    fn ranking(&self, running: &dyn Fn(Candidate) -> bool) -> Vec<Candidate> {
-        let mut times: BTreeMap<Candidate, Vec<f64>> = BTreeMap::new();
-        for (candidate, time) in self.visits.iter().flat_map(|(_, medians)| medians) {
-            if running(*candidate) {
-                times.entry(*candidate).or_default().push(*time);
-            }
-        }
-        let mut ranking: Vec<(Candidate, f64)> =
-            times.into_iter().filter_map(|(candidate, mut times)| Some((candidate, median(&mut times)?))).collect();
-        ranking.sort_by(|a, b| a.1.total_cmp(&b.1));
-        ranking.into_iter().map(|(candidate, _)| candidate).collect()
-    }
-
     /// What a call of each of these takes together; nothing if one was not timed.
     fn round(&self, candidates: &[Candidate]) -> Option<f64> {
         let time = |candidate: &Candidate| {
@@ -273,13 +277,12 @@ impl CellHistory {
         Comparison { interval, launches: launches.into_values().filter_map(|mut logs| median(&mut logs)).collect() }
     }
 
-    /// Candidates that were certainly beaten, and in each of at least two launches, with the least factor and the
-    /// number of launches. `factor` is the logarithm of what it takes.
-    fn beaten(&self, running: &dyn Fn(Candidate) -> bool, factor: f64) -> Vec<(Candidate, f64, usize)> {
-        let ranking = self.ranking(running);
-        let Some(best) = ranking.iter().find(|candidate| !candidate.is_yardstick()) else { return Vec::new() };
-        let others = ranking.iter().filter(|candidate| **candidate != Candidate::Builtin && *candidate != best);
-        let beaten = others.filter_map(|candidate| {
+    /// Candidates of a ranking that were certainly beaten, and in each of at least two launches, with the least factor and
+    /// the number of launches. `factor` is the logarithm of what it takes.
+    fn beaten(&self, ranking: &[(Candidate, Standing)], factor: f64) -> Vec<(Candidate, f64, usize)> {
+        let rivals = ranking.iter().filter(|(candidate, _)| *candidate != Candidate::Builtin);
+        let beaten = rivals.filter_map(|(candidate, own)| {
+            let (best, _) = ranking.iter().find(|(_, standing)| standing.outdoes(*own))?;
             let loss = self.compare(*candidate, *best);
             let least = loss.launches.iter().copied().fold(f64::INFINITY, f64::min);
             let certain = loss.interval.and_then(|interval| interval.low).is_some_and(|low| low > ALIKE.ln());
@@ -289,10 +292,9 @@ impl CellHistory {
         beaten.collect()
     }
 
-    /// What the cell is worth, given the logarithm of the gain that decides and how much has to be to spare.
-    fn effort(&self, running: &dyn Fn(Candidate) -> bool, threshold: f64, spare: f64) -> Effort {
-        let mut ranking = self.ranking(running);
-        ranking.retain(|candidate| !candidate.is_yardstick());
+    /// What the cell is worth if there are only these candidates, fastest first, given the logarithm of the gain that decides
+    /// and how much has to be to spare.
+    fn effort(&self, ranking: &[Candidate], threshold: f64, spare: f64) -> Effort {
         let Some(best) = ranking.first().copied() else { return Effort::Normal };
         let rivals = || ranking.iter().copied().filter(|candidate| *candidate != Candidate::Builtin);
         let low = |comparison: &Comparison| comparison.interval.and_then(|interval| interval.low);

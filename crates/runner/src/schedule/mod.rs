@@ -5,10 +5,12 @@
 //! | here | the order of visits within a launch |
 //! | `visit` | a visit, and how sure its consequences have to be |
 //! | `cell` | when a cell is precise, and which candidates rest or are dropped |
+//! | `standing` | for whose sake a candidate may be dropped |
 //! | `history` | what the launches so far say, and where the next one spends its time |
 
 mod cell;
 pub(crate) mod history;
+mod standing;
 #[cfg(test)]
 mod tests;
 mod visit;

@@ -124,6 +124,30 @@ fn the_same_in_thousands_of_cells() {
     race(4000);
 }
 
+/// Ring and segmented ring are twice as fast as all others, but wrong where operations do not commute. So rules choose
+/// rabenseifner, and know it as well as if there were no rings; basic linear and a slow segmented ring are out.
+#[test]
+fn what_rules_may_not_choose_keeps_nothing_out_of_the_race() {
+    let cell = Cell { collective: Collective::Allreduce, ranks: Ranks(8), bytes: Bytes(131_072) };
+    let slow_ring = Candidate::Tuned(Choice::plain(5).with_segsize(1024));
+    let times = [(0, 4e-5), (1, 9e-5), (3, 2.3e-5), (4, 1e-5), (6, 2.2e-5)].map(|(id, time)| (candidate(id), time));
+    let calls: BTreeMap<Candidate, f64> = times.into_iter().chain([(slow_ring, 5e-5)]).collect();
+    let plan = Plan::new(vec![CellPlan::new(cell, calls.keys().copied().collect())], 3, Schedule::default(), 7);
+    let truth = BTreeMap::from([(cell, CellCost { calls, check: 1e-4, turn: 1e-5, noise: QUIET })]);
+    let rehearsal = rehearse(&plan, &truth, 0.0, 5);
+    assert_eq!(dropped(&rehearsal), BTreeSet::from([(cell, candidate(1)), (cell, slow_ring)]));
+    let timed = |wanted: Candidate, launch: u32| {
+        let samples = rehearsal
+            .rows
+            .iter()
+            .filter(|row| matches!(row, Row::Sample(sample) if (sample.candidate, sample.launch) == (wanted, launch)));
+        samples.count()
+    };
+    for launch in 0..3 {
+        assert!(timed(candidate(6), launch) > 0 && timed(candidate(4), launch) > 0, "launch {launch}");
+    }
+}
+
 /// Two kinds of cells: in half of them a candidate is twice as fast as everything else, in the others one gains as much
 /// as the threshold. After the first launch the decided ones get one visit.
 #[test]
