@@ -83,10 +83,8 @@ fn of_one_call(args: &Explain) -> bool {
 /// The ranges that were asked for.
 fn wanted(answer: Answer<Vec<Decided>>, args: &Explain) -> Answer<Vec<Decided>> {
     let Answer::Accepted(mut ranges) = answer else { return answer };
-    let holds =
-        |range: &Decided, ranks: u64| range.ranks.first <= ranks && range.ranks.end.is_none_or(|end| ranks < end);
     ranges.retain(|range| {
-        args.op.is_none_or(|op| op == range.collective) && args.np.is_none_or(|ranks| holds(range, ranks.0.into()))
+        args.op.is_none_or(|op| op == range.collective) && args.np.is_none_or(|ranks| range.ranks.holds(ranks))
     });
     Answer::Accepted(ranges)
 }

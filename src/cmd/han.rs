@@ -72,8 +72,7 @@ fn call(args: &Explain) -> Option<(Collective, Ranks, Bytes)> {
 fn wanted(answer: Answer<Vec<Decided>>, args: &Explain) -> Answer<Vec<Decided>> {
     let Answer::Accepted(mut ranges) = answer else { return answer };
     ranges.retain(|range| {
-        let holds = |ranks: u64| range.ranks.first <= ranks && range.ranks.end.is_none_or(|end| ranks < end);
-        args.op.is_none_or(|op| op == range.collective) && args.np.is_none_or(|ranks| holds(ranks.0.into()))
+        args.op.is_none_or(|op| op == range.collective) && args.np.is_none_or(|ranks| range.ranks.holds(ranks))
     });
     Answer::Accepted(ranges)
 }

@@ -61,6 +61,12 @@ impl Estimate {
         })
     }
 
+    /// A ratio by its logarithm and how far that may be off; without an interval where nobody knows how far.
+    pub fn ratio(log: f64, reach: f64, level: f64, samples: usize) -> Self {
+        let end = |log: f64| reach.is_finite().then(|| log.exp());
+        Self { point: log.exp(), low: end(log - reach), high: end(log + reach), level, samples }
+    }
+
     /// Half the width of the interval relative to the point; missing where there is no interval or no scale.
     pub fn relative_half_width(&self) -> Option<f64> {
         match (self.low, self.high) {

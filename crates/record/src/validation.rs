@@ -62,13 +62,13 @@ pub struct GivenBack {
 }
 
 impl GivenBack {
-    /// The parameters of HAN that a tuning sets for a collective. Its rules are not among them, which no message of this
-    /// size can ask for.
+    /// What a tuning says of HAN itself for a collective: its parameters, or rules for what it calls. Rules for the calls of
+    /// programs are not among them: no message of this size can ask for one.
     pub fn settings(collective: Collective) -> Self {
         Self { collective, ranks: RankRange { first: 0, end: None }, lookup: (u64::MAX, None) }
     }
 
-    /// Whether it is parameters of HAN.
+    /// Whether it is what the tuning says of HAN itself.
     pub fn is_settings(&self) -> bool {
         self.lookup.0 == u64::MAX
     }

@@ -13,7 +13,7 @@ use crate::hazard::RankRange;
 use crate::metric::{self, Metric};
 use crate::registry;
 use crate::release::Release;
-use crate::steps::Steps;
+use crate::steps::{Steps, earlier};
 use crate::table::{RankSteps, RuleTable, SizeSteps, all_builtin};
 use crate::units::{Bytes, Ranks};
 
@@ -136,10 +136,7 @@ pub(crate) fn both<'s, V: Clone + PartialEq>(
     std::iter::from_fn(move || {
         let first = start?;
         let ((_, left_end, left_value), (_, right_end, right_value)) = (*left.peek()?, *right.peek()?);
-        let end = match (left_end, right_end) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
+        let end = earlier(left_end, right_end);
         left.next_if(|_| left_end == end);
         right.next_if(|_| right_end == end);
         start = end;

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::registry::{self, NonCommutative, RankNeed};
+use crate::steps::within;
 use crate::table::{RuleTable, SizeSteps};
+use crate::units::Ranks;
 
 /// Communicator sizes `first..end`; open above where there is no end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +20,13 @@ pub struct RankRange {
     pub first: u64,
     /// The smallest size beyond.
     pub end: Option<u64>,
+}
+
+impl RankRange {
+    /// Whether communicators of so many ranks are among them.
+    pub fn holds(&self, ranks: Ranks) -> bool {
+        within(self.first, self.end, ranks.0.into())
+    }
 }
 
 impl fmt::Display for RankRange {

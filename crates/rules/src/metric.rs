@@ -15,6 +15,16 @@ pub enum Metric {
     None,
 }
 
+impl Metric {
+    /// What a size in message bytes is multiplied by: 1 where they are not what is looked up.
+    pub fn factor(self) -> u64 {
+        match self {
+            Self::Times(factor) => factor.max(1),
+            Self::CountFree | Self::None => 1,
+        }
+    }
+}
+
 /// The metric of a collective on communicators of this size.
 pub fn metric(release: Release, collective: Collective, ranks: Ranks) -> Metric {
     let total = Metric::Times(u64::from(ranks.0));

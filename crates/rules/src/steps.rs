@@ -13,6 +13,16 @@ pub struct Steps<V> {
     steps: Vec<(u64, V)>,
 }
 
+/// The first of two ends; none stands for no end.
+pub fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    one.into_iter().chain(other).min()
+}
+
+/// Whether a value lies in `first..end`, or where there is no end from `first` on.
+pub fn within(first: u64, end: Option<u64>, value: u64) -> bool {
+    value >= first && end.is_none_or(|end| value < end)
+}
+
 /// A list that is no step function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("steps must begin at 0 and ascend")]
@@ -72,6 +82,12 @@ impl<V: Clone + PartialEq> Steps<V> {
     pub fn get(&self, at: u64) -> &V {
         let place = self.steps.partition_point(|(start, _)| *start <= at);
         &self.steps[place - 1].1
+    }
+
+    /// The range around a point that has one value: its start and its end.
+    pub fn around(&self, at: u64) -> (u64, Option<u64>) {
+        let place = self.steps.partition_point(|(start, _)| *start <= at);
+        (self.steps[place - 1].0, self.steps.get(place).map(|(start, _)| *start))
     }
 
     /// The steps as (start, end, value), in order; the last has no end.

@@ -6,7 +6,7 @@ use collrules_record::findings::Crossover;
 use collrules_record::handover::HandedSteps;
 use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Cell, Handed, Handover};
-use collrules_rules::metric::{Metric, metric};
+use collrules_rules::metric::metric;
 use collrules_rules::steps::Steps;
 use collrules_rules::table::RankSteps;
 use collrules_rules::{Collective, Release, RuleTable};
@@ -77,10 +77,7 @@ fn choices(steps: &Steps<Sizes>) -> RankSteps {
 fn handed(collective: Collective, steps: &Steps<Sizes>, terms: &Terms<'_>) -> HandedSteps {
     let mut handed = Steps::constant(Steps::constant(Handed::Kept));
     for (_, ranks) in terms.handable.iter().filter(|(other, _)| *other == collective) {
-        let factor = match metric(terms.release, collective, *ranks) {
-            Metric::Times(factor) => factor.max(1),
-            Metric::CountFree | Metric::None => 1,
-        };
+        let factor = metric(terms.release, collective, *ranks).factor();
         let mut own = Steps::constant(Handed::Kept);
         for (start, end, candidate) in steps.get(ranks.0.into()).iter() {
             let bytes = |lookup: u64| lookup.div_ceil(factor);

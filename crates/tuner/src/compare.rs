@@ -220,14 +220,7 @@ fn builtin(
     let error = (wide.value() * (1.0 / a.len() as f64 + 1.0 / b.len() as f64)).sqrt();
     let difference = mean(a) - mean(b);
     let half = student_quantile(level, wide.degrees) * error;
-    let ratio = |log: f64| Some(log.exp());
-    let estimate = Estimate {
-        point: difference.exp(),
-        low: ratio(difference - half),
-        high: ratio(difference + half),
-        level,
-        samples: a.len().min(b.len()),
-    };
+    let estimate = Estimate::ratio(difference, half, level, a.len().min(b.len()));
     let p_value = match StudentsT::new(0.0, 1.0, wide.degrees) {
         Ok(t) if error > 0.0 => 2.0 * t.sf((difference / error).abs()),
         // Without any spread there is nothing that chance could explain.

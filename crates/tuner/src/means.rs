@@ -29,15 +29,8 @@ pub(crate) fn by_means(pairs: &[Pair], level: f64) -> Option<ByMeans> {
     let squares: f64 = visits.iter().map(|visit| (visit.0 / builtin - visit.1 / own).powi(2)).sum();
     let error = (squares / (count - 1.0) / count).sqrt();
     let reach = student_quantile(level, count - 1.0) * error;
-    let end = |log: f64| (count > 1.0).then(|| log.exp());
     Some(ByMeans {
-        gain: Estimate {
-            point: log_gain.exp(),
-            low: end(log_gain - reach),
-            high: end(log_gain + reach),
-            level,
-            samples: visits.len(),
-        },
+        gain: Estimate::ratio(log_gain, reach, level, visits.len()),
         p_value: student_p(log_gain / error, count - 1.0),
         score: Score { excess: -UNIT * log_gain / error, deviation: UNIT },
         error,

@@ -11,8 +11,8 @@ use collrules_record::policy::Assumptions;
 use collrules_record::validation::{Criteria, GivenBack, Outcome, Round, ValidatedCell};
 use collrules_record::{Candidate, Cell, Handed, Handover, Ranks};
 use collrules_rules::hazard::RankRange;
-use collrules_rules::metric::{Metric, metric};
-use collrules_rules::steps::Steps;
+use collrules_rules::metric::metric;
+use collrules_rules::steps::{Steps, earlier, within};
 use collrules_rules::table::{RankSteps, all_builtin};
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 
@@ -68,17 +68,14 @@ pub(crate) fn keep_what_was_given_back(cells: &mut [JudgedCell], release: Releas
 
 /// Whether calls on so many ranks that look up so many bytes were given back.
 pub(crate) fn covers(range: &GivenBack, collective: Collective, ranks: Ranks, at: u64) -> bool {
-    let within = |first: u64, end: Option<u64>, value: u64| value >= first && end.is_none_or(|end| value < end);
-    range.collective == collective
-        && within(range.ranks.first, range.ranks.end, ranks.0.into())
-        && within(range.lookup.0, range.lookup.1, at)
+    range.collective == collective && range.ranks.holds(ranks) && within(range.lookup.0, range.lookup.1, at)
 }
 
 /// How a tuning reaches calls that no rule of it is for.
 pub struct Reach<'a> {
     /// Collectives that are freed from another component as a whole: only giving back all of one helps where it loses.
     pub freed: BTreeSet<Collective>,
-    /// Collectives of which the tuning sets parameters of HAN.
+    /// Collectives of which the tuning sets parameters of HAN, or has rules for what HAN itself calls.
     pub settled: BTreeSet<Collective>,
     /// The rules that act inside HAN while it carries out a cell's calls, by collective and communicator size.
     pub inside: &'a dyn Fn(Cell) -> Vec<(Collective, Ranks)>,
@@ -157,7 +154,8 @@ pub fn repair(
                 (0, None)
             } else {
                 let sizes = sizes(steps.get(ranks.0.into()), handover, (collective, ranks), release);
-                around(&sizes, cell.cell, block.iter().filter(holds), release)
+                let holding = block.iter().filter(holds).map(|other| other.cell.lookup_bytes(release));
+                around(&sizes, cell.cell.lookup_bytes(release), holding)
             };
             let ranks = ranks_around(&steps, handover, ranks, collective, round);
             repair.ranges.push(GivenBack { collective, ranks, lookup });
@@ -189,10 +187,7 @@ fn sizes(
     (collective, ranks): (Collective, Ranks),
     release: Release,
 ) -> Steps<(Choice, Handed)> {
-    let factor = match metric(release, collective, ranks) {
-        Metric::Times(factor) => factor.max(1),
-        Metric::CountFree | Metric::None => 1,
-    };
+    let factor = metric(release, collective, ranks).factor();
     let mut sizes = rules.map(|choice| (*choice, Handed::Kept));
     let Some(handed) = handover.get(collective).map(|steps| steps.get(ranks.0.into())) else { return sizes };
     for (first, end, said) in handed.iter().filter(|(.., handed)| **handed != Handed::Kept) {
@@ -225,17 +220,10 @@ fn lost(block: &[ValidatedCell], shared: bool, criteria: Criteria, reach: &Reach
     lost
 }
 
-/// The lookup bytes around a cell that its rule serves, up to the nearest cells that hold.
-fn around<'a, V: Clone + PartialEq>(
-    sizes: &Steps<V>,
-    cell: Cell,
-    holding: impl Iterator<Item = &'a ValidatedCell>,
-    release: Release,
-) -> (u64, Option<u64>) {
-    let at = cell.lookup_bytes(release);
-    let step = sizes.iter().find(|(start, end, _)| *start <= at && end.is_none_or(|end| at < end));
-    let (mut first, mut end) = step.map_or((0, None), |(start, end, _)| (start, end));
-    for other in holding.map(|other| other.cell.lookup_bytes(release)) {
+/// The range of a step around a point, up to the nearest of these others.
+fn around<V: Clone + PartialEq>(steps: &Steps<V>, at: u64, others: impl Iterator<Item = u64>) -> (u64, Option<u64>) {
+    let (mut first, mut end) = steps.around(at);
+    for other in others {
         if other < at {
             first = first.max(other + 1);
         } else if other > at {
@@ -258,22 +246,7 @@ fn ranks_around(
     if handover.touches(collective, ranks) {
         return RankRange { first: at, end: Some(at + 1) };
     }
-    let step = steps.iter().find(|(start, end, _)| *start <= at && end.is_none_or(|end| at < end));
-    let (mut first, mut end) = step.map_or((0, None), |(start, end, _)| (start, end));
     let others = round.cells.iter().filter(|cell| cell.cell.collective == collective);
-    for other in others.map(|cell| u64::from(cell.cell.ranks.0)) {
-        if other < at {
-            first = first.max(other + 1);
-        } else if other > at {
-            end = earlier(end, Some(other));
-        }
-    }
+    let (first, end) = around(steps, at, others.map(|cell| cell.cell.ranks.0.into()));
     RankRange { first, end }
-}
-
-fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    }
 }

@@ -8,6 +8,7 @@ use collrules_record::tree::{CollectiveBranch, Evidence, Leaf, LeafGain, RankBra
 use collrules_record::{Candidate, Ranks};
 use collrules_rules::hazard::RankRange;
 use collrules_rules::registry::describe;
+use collrules_rules::steps::within;
 use collrules_rules::{Collective, Release};
 
 use crate::build::Built;
@@ -55,10 +56,9 @@ fn log_gain(cell: &JudgedCell, candidate: Candidate) -> Option<f64> {
 fn branch(cells: &[JudgedCell], built: &Built, terms: &Terms<'_>) -> CollectiveBranch {
     let collective = cells[0].cell.collective;
     let steps = built.serving(collective);
-    let inside = |first: u64, end: Option<u64>, at: u64| at >= first && end.is_none_or(|end| at < end);
     let range = |(first, end, sizes): (u64, Option<u64>, &Sizes)| {
         let mut own: Vec<&JudgedCell> =
-            cells.iter().filter(|cell| inside(first, end, cell.cell.ranks.0.into())).collect();
+            cells.iter().filter(|cell| within(first, end, cell.cell.ranks.0.into())).collect();
         let mut measured: Vec<Ranks> = own.iter().map(|cell| cell.cell.ranks).collect();
         measured.dedup();
         // As many leaves as cells would take the square of their number if each leaf looked through all cells.

@@ -79,10 +79,8 @@ pub(crate) fn compare_with(
     for (at, (sides, gains)) in sides.iter().zip(&gains).enumerate() {
         let log_gain = gains.mean();
         let q_value = if log_gain < 0.0 { slower[at] } else { faster[at] }.map(|q| (q * factor).min(1.0));
-        let speedup = tests[at].map_or_else(
-            || bare(log_gain.exp(), criteria, gains.of_pairs.len()),
-            |test| test.interval(log_gain, criteria, gains.of_pairs.len()),
-        );
+        let reach = tests[at].map_or(f64::INFINITY, |test| student_quantile(criteria.level, test.degrees) * test.error);
+        let speedup = Estimate::ratio(log_gain, reach, criteria.level, gains.of_pairs.len());
         let Known { tuned, served, handed, control } = known(sides.cell);
         let (without, with) = (sides.estimate(0, criteria), sides.estimate(1, criteria));
         let told = (without.point - with.point).abs() >= 2.0 * criteria.clock_step.0;
@@ -175,7 +173,8 @@ impl Sides {
     /// The geometric mean over launches of one side, with Student's interval from its own launches.
     fn estimate(&self, side: usize, criteria: Criteria) -> Estimate {
         let logs: Vec<f64> = self.pairs.values().map(|times| times[side].ln()).collect();
-        Estimate::mean(&logs, criteria.level).map_or_else(|| bare(1.0, criteria, 0), |log| log.map(f64::exp))
+        let unknown = Estimate::ratio(0.0, f64::INFINITY, criteria.level, 0);
+        Estimate::mean(&logs, criteria.level).map_or(unknown, |log| log.map(f64::exp))
     }
 }
 
@@ -197,19 +196,6 @@ impl Test {
         let slower = student.cdf(gains.mean() / error);
         Some(Self { error, degrees, slower, faster: 1.0 - slower })
     }
-
-    fn interval(self, log_gain: f64, criteria: Criteria, samples: usize) -> Estimate {
-        around(log_gain, student_quantile(criteria.level, self.degrees) * self.error, criteria, samples)
-    }
-}
-
-fn around(log: f64, reach: f64, criteria: Criteria, samples: usize) -> Estimate {
-    let (low, high) = (Some((log - reach).exp()), Some((log + reach).exp()));
-    Estimate { low, high, ..bare(log.exp(), criteria, samples) }
-}
-
-fn bare(point: f64, criteria: Criteria, samples: usize) -> Estimate {
-    Estimate { point, low: None, high: None, level: criteria.level, samples }
 }
 
 /// The p values of a direction, adjusted for their number.

@@ -26,23 +26,20 @@ enum Stop {
     Crash(Span, CrashCause),
 }
 
-pub(super) fn load(document: &Document<'_>, bytes: &[u8], behaviour: &Behaviour) -> Load {
+pub(super) fn load(document: &Document<'_>, behaviour: &Behaviour) -> Load {
     let mut reader = Reader { release: behaviour.release, finished_rule: false };
     let stop = match reader.file(document.root()) {
         Ok(collectives) => return Load::Accepted(Loaded::new(*behaviour, Format::Json, collectives)),
         Err(stop) => stop,
     };
     match stop {
-        Stop::Crash(span, cause) => Load::Crashes(Crash { span, line: span.line(bytes), cause }),
+        Stop::Crash(span, cause) => Load::Crashes(Crash { span, cause }),
         Stop::Cleanup(span, fault) if reader.finished_rule => {
-            Load::Crashes(Crash { span, line: span.line(bytes), cause: CrashCause::AfterGoodRule(fault) })
+            Load::Crashes(Crash { span, cause: CrashCause::AfterGoodRule(fault) })
         }
-        Stop::Reject(span, fault) | Stop::Cleanup(span, fault) => Load::Rejected(Rejection {
-            span,
-            line: span.line(bytes),
-            cause: RejectionCause::Json(fault),
-            not_json: None,
-        }),
+        Stop::Reject(span, fault) | Stop::Cleanup(span, fault) => {
+            Load::Rejected(Rejection { span, cause: RejectionCause::Json(fault), not_json: None })
+        }
     }
 }
 

@@ -22,8 +22,6 @@ pub enum Load {
 pub struct Rejection {
     /// Where.
     pub span: Span,
-    /// The line of that, counted from 1.
-    pub line: usize,
     /// What stands against it.
     pub cause: RejectionCause,
     /// Why a version that tries JSON first did not take it for that.
@@ -85,8 +83,6 @@ pub enum JsonFault {
 pub struct Crash {
     /// Where.
     pub span: Span,
-    /// The line of that, counted from 1.
-    pub line: usize,
     /// What leads to it.
     pub cause: CrashCause,
 }

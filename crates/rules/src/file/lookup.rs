@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::model::{CollectiveRules, CommRule, Loaded, Rule, RuleState};
+use super::model::{CollectiveRules, CommRule, Loaded, Rule};
 use crate::call::{Call, Distribution};
 use crate::choice::Choice;
 use crate::collective::Collective;
@@ -167,11 +167,5 @@ impl Rule {
     /// What it comes to: what a rule for the builtin says beside the 0 is ignored.
     pub fn effect(&self) -> Choice {
         if self.choice.is_builtin() { Choice::BUILTIN } else { self.choice }
-    }
-
-    /// Whether no size can ever meet it, whatever the other rules.
-    pub fn never(&self) -> bool {
-        let range = self.range();
-        self.state == RuleState::Disabled || range.min > range.max
     }
 }

@@ -32,7 +32,7 @@ pub fn load_inheriting(bytes: &[u8], behaviour: &Behaviour, max_requests: u32) -
         return load_classic(None, bytes, behaviour, max_requests);
     }
     match Document::parse(bytes) {
-        Ok(document) => json::load(&document, bytes, behaviour),
+        Ok(document) => json::load(&document, behaviour),
         Err(error) => load_classic(Some(error), bytes, behaviour, max_requests),
     }
 }
@@ -44,17 +44,12 @@ fn load_classic(not_json: Option<SyntaxError>, bytes: &[u8], behaviour: &Behavio
             let loaded = Loaded::new(*behaviour, Format::Classic { header }, collectives);
             Load::Accepted(Loaded { not_json, ..loaded })
         }
-        Err(fault) if fault.overwrites => Load::Crashes(Crash {
-            span: fault.span,
-            line: fault.rejection.line(),
-            cause: CrashCause::Overwrites(fault.rejection),
-        }),
-        Err(fault) => Load::Rejected(Rejection {
-            span: fault.span,
-            line: fault.rejection.line(),
-            cause: RejectionCause::Classic(fault.rejection),
-            not_json,
-        }),
+        Err(fault) if fault.overwrites => {
+            Load::Crashes(Crash { span: fault.span, cause: CrashCause::Overwrites(fault.rejection) })
+        }
+        Err(fault) => {
+            Load::Rejected(Rejection { span: fault.span, cause: RejectionCause::Classic(fault.rejection), not_json })
+        }
     }
 }
 

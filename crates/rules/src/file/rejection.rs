@@ -84,20 +84,6 @@ pub enum ClassicFault {
     },
 }
 
-impl ClassicFault {
-    /// The line that it is about, counted from 1.
-    pub fn line(&self) -> usize {
-        match self {
-            Self::End { line, .. }
-            | Self::Negative { line, .. }
-            | Self::TooMany { line, .. }
-            | Self::TooManyCollectives { line, .. }
-            | Self::NoSuchCollective { line, .. }
-            | Self::FirstSize { line, .. } => *line,
-        }
-    }
-}
-
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -228,16 +228,9 @@ impl Test {
 
     fn shift(self, q_value: Option<f64>, criteria: Criteria) -> Shift {
         let reach = student_quantile(criteria.level, self.degrees) * self.error;
-        let end = |log: f64| reach.is_finite().then(|| log.exp());
         let shown = q_value.is_some_and(|q| q <= SHARE * criteria.error_rate);
         Shift {
-            ratio: Estimate {
-                point: self.log.exp(),
-                low: end(self.log - reach),
-                high: end(self.log + reach),
-                level: criteria.level,
-                samples: self.launches,
-            },
+            ratio: Estimate::ratio(self.log, reach, criteria.level, self.launches),
             q_value,
             change: match shown {
                 true if self.log > 0.0 => Outcome::Slower,

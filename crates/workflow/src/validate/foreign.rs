@@ -8,7 +8,7 @@ use collrules_record::{Handover, Layout, Ranks};
 use collrules_rules::han::{self, Level};
 use collrules_rules::lines::Lines;
 use collrules_rules::lint;
-use collrules_rules::metric::{Metric, metric};
+use collrules_rules::metric::metric;
 use collrules_rules::{Behaviour, Collective, Release};
 
 use crate::error::WorkflowError;
@@ -90,13 +90,18 @@ impl Foreign {
 
     /// The collectives whose calls HAN's file acts on, also from below.
     pub(super) fn collectives(&self) -> BTreeSet<Collective> {
-        self.han.iter().flat_map(|(_, table)| table.iter()).map(|(collective, ..)| collective).collect()
+        let mut collectives = self.below();
+        let levels = self.han.iter().flat_map(|(_, table)| table.iter());
+        collectives.extend(levels.filter(|(_, level, _)| *level == Level::GlobalCommunicator).map(|(one, ..)| one));
+        collectives
     }
 
-    /// Whether HAN's file says something of what HAN itself calls for a collective.
-    pub(super) fn says_below(&self, collective: Collective) -> bool {
-        let levels = self.han.iter().flat_map(|(_, table)| table.iter());
-        levels.filter(|(one, ..)| *one == collective).any(|(_, level, _)| level != Level::GlobalCommunicator)
+    /// The collectives for which HAN itself calls something that its file has rules for.
+    pub(super) fn below(&self) -> BTreeSet<Collective> {
+        let levels = || self.han.iter().flat_map(|(_, table)| table.iter());
+        let ruled =
+            |inner: &Collective| levels().any(|(one, level, _)| one == *inner && level != Level::GlobalCommunicator);
+        Collective::ALL.into_iter().filter(|collective| han::inner(*collective).iter().any(ruled)).collect()
     }
 
     /// Finds out on which of these communicators HAN gets calls.
@@ -108,19 +113,23 @@ impl Foreign {
         self.reached = ranks.iter().filter(gets).copied().collect();
     }
 
-    /// HAN's rules with these ranges left to HAN as it is.
+    /// HAN's rules with these ranges left to HAN as it is; where settings are given back, it is what HAN itself calls.
     pub(super) fn without(&self, release: Release, given_back: &[GivenBack]) -> Option<han::Table> {
         let (_, table) = self.han.as_ref()?;
         let mut left = table.clone();
-        for GivenBack { collective, ranks, lookup } in given_back {
+        for range @ GivenBack { collective, ranks, lookup } in given_back {
+            if range.is_settings() {
+                for inner in han::inner(*collective) {
+                    left.set(*inner, Level::IntraNode, han::all_parameters());
+                    left.set(*inner, Level::InterNode, han::all_parameters());
+                }
+                continue;
+            }
             let Some(steps) = table.get(*collective, Level::GlobalCommunicator) else { continue };
             // What HAN hands over is given back for one communicator size at a time.
             let alone = ranks.end == Some(ranks.first + 1);
             let Some(size) = u32::try_from(ranks.first).ok().filter(|_| alone) else { continue };
-            let factor = match metric(release, *collective, Ranks(size)) {
-                Metric::Times(factor) => factor.max(1),
-                Metric::CountFree | Metric::None => 1,
-            };
+            let factor = metric(release, *collective, Ranks(size)).factor();
             let mut steps = left.get(*collective, Level::GlobalCommunicator).unwrap_or(steps).clone();
             let mut sizes = steps.get(ranks.first).clone();
             let kept = Some(han::Choice::of(han::Component::Han));
@@ -129,5 +138,38 @@ impl Foreign {
             left.set(*collective, Level::GlobalCommunicator, steps);
         }
         Some(left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "2 bcast 2 0 1 1 1 0 basic 2 1 1 1 0 tuned barrier 1 2 1 1 1 0 tuned\n";
+
+    fn foreign(text: &str) -> Foreign {
+        let han::Load::Accepted(read) = han::load(text.as_bytes(), &Behaviour::latest(Release::V5_0)) else {
+            panic!("{text} is not read");
+        };
+        Foreign { han: Some((PathBuf::new(), read.to_table())), ..Foreign::default() }
+    }
+
+    /// HAN's allreduce and allgather end with a broadcast on each node.
+    #[test]
+    fn rules_for_the_ranks_of_a_node_act_on_all_that_han_makes_of_them() {
+        use Collective::{Allgather, Allreduce, Barrier, Bcast};
+        let foreign = foreign(FILE);
+        assert_eq!(foreign.below(), BTreeSet::from([Allgather, Allreduce, Bcast]));
+        assert_eq!(foreign.collectives(), BTreeSet::from([Allgather, Allreduce, Barrier, Bcast]));
+    }
+
+    #[test]
+    fn what_slows_han_down_from_below_is_given_back_alone() {
+        let foreign = foreign(FILE);
+        let left =
+            foreign.without(Release::V5_0, &[GivenBack::settings(Collective::Allreduce)]).expect("a file of HAN's");
+        let levels: Vec<(Collective, Level)> = left.iter().map(|(collective, level, _)| (collective, level)).collect();
+        let kept = [Collective::Barrier, Collective::Bcast].map(|one| (one, Level::GlobalCommunicator));
+        assert_eq!(levels, kept);
     }
 }

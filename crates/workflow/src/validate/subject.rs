@@ -375,9 +375,12 @@ impl Subject {
         findings.map(|findings| serving::freed(&findings.placement, &findings.pins)).unwrap_or_default()
     }
 
-    /// Collectives of which the tuning sets parameters of HAN.
+    /// Collectives of which the tuning sets parameters of HAN, or has rules for what HAN itself calls.
     pub(super) fn settled(&self) -> BTreeSet<Collective> {
-        self.origin.findings().map(|findings| HanSettings::set_by(&findings.pins)).unwrap_or_default()
+        match &self.origin {
+            RulesFrom::Foreign(foreign) => foreign.below(),
+            _ => self.origin.findings().map(|findings| HanSettings::set_by(&findings.pins)).unwrap_or_default(),
+        }
     }
 
     /// The rules that act inside HAN while it carries out a cell's calls, by collective and communicator size.
@@ -433,7 +436,7 @@ impl Subject {
         let (gets, below) = match &self.origin {
             RulesFrom::Foreign(foreign) => {
                 let gets = foreign.reached.contains(&cell.ranks);
-                (gets, gets && foreign.says_below(cell.collective))
+                (gets, gets && foreign.below().contains(&cell.collective))
             }
             _ => (true, false),
         };
