@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::findings::{Criteria, Stalling, Statistic};
-use collrules_record::{Bytes, Candidate, Ranks};
+use collrules_record::{Bytes, Candidate, Cell, Ranks};
 use collrules_rules::registry::describe;
-use collrules_rules::words::counted;
+use collrules_rules::words::{counted, some};
 use collrules_rules::{Collective, Release};
 
 use crate::build::Built;
@@ -13,6 +13,9 @@ use crate::cells::CellTimings;
 use crate::common::Block;
 use crate::evidence::LEAST_VISITS;
 use crate::verdict::{JudgedCell, JudgedPoint, Shortfall, percent, told};
+
+/// How many candidates a remark names.
+const NAMED: usize = 4;
 
 /// Remarks on data, candidates and rules, in this order.
 pub(crate) fn remarks(
@@ -163,19 +166,34 @@ fn failures(cells: &[JudgedCell], release: Release) -> Vec<String> {
 
 /// Candidates that were better than the builtin and must not be chosen for another reason than a failure.
 fn barred(cells: &[JudgedCell], release: Release) -> Vec<String> {
-    let mut barred: BTreeMap<_, usize> = BTreeMap::new();
+    let mut barred: BTreeMap<(Collective, String), (BTreeSet<Candidate>, BTreeSet<Cell>)> = BTreeMap::new();
     for cell in cells {
         for point in &cell.points {
             // Failures have a remark of their own, whether or not the candidate was fast.
             if let Some(Shortfall::Barred(bar)) = point.shortfall.as_ref().filter(|short| !short.is_failure()) {
-                let key = (cell.cell.collective, point.finding.candidate, bar.to_string());
-                *barred.entry(key).or_default() += 1;
+                let (candidates, cells) = barred.entry((cell.cell.collective, bar.to_string())).or_default();
+                candidates.insert(point.finding.candidate);
+                cells.insert(cell.cell);
             }
         }
     }
-    let remark = |((collective, candidate, why), count)| {
-        let (cells, name) = (counted(count, "cell"), name(release, collective, candidate));
-        format!("The {collective} candidate {name} is better than the builtin in {cells} but is not chosen: {why}.")
+    let remark = |((collective, why), (candidates, cells)): (
+        (Collective, String),
+        (BTreeSet<Candidate>, BTreeSet<Cell>),
+    )| {
+        let names: Vec<String> = candidates.iter().map(|candidate| name(release, collective, *candidate)).collect();
+        let cells = counted(cells.len(), "cell");
+        if let [name] = &names[..] {
+            return format!(
+                "The {collective} candidate {name} is better than the builtin in {cells} but is not chosen: {why}."
+            );
+        }
+        let why = why.strip_prefix("it ").map_or(why.clone(), |why| format!("each {why}"));
+        format!(
+            "{} {collective} candidates are better than the builtin, in {cells} together, but are not chosen ({}): {why}.",
+            names.len(),
+            some(&names, NAMED),
+        )
     };
     barred.into_iter().map(remark).collect()
 }

@@ -105,6 +105,18 @@ fn two_process_algorithms_serve_two_processes_only() {
 }
 
 #[test]
+fn candidates_that_are_barred_for_one_reason_have_one_remark() {
+    let mut campaign = Campaign::new(8, 0.01);
+    time_gains(&mut campaign, Collective::Allreduce, &[(4, [1.5, 1.5, 1.5]), (5, [1.4, 1.2, 0.9])]);
+    let findings = campaign.analyze();
+    let said: Vec<&String> = findings.remarks.iter().filter(|remark| remark.contains("not chosen")).collect();
+    let [remark] = said[..] else { panic!("{said:?}") };
+    let begin = "2 allreduce candidates are better than the builtin, in 3 cells together, but are not chosen (ring (4/0/0/0) and ";
+    assert!(remark.starts_with(begin), "{remark}");
+    assert!(remark.contains("): each gives wrong results for operations that do not commute"), "{remark}");
+}
+
+#[test]
 fn a_failure_bars_the_candidate_for_that_communicator_size() {
     let mut campaign = Campaign::new(8, 0.01);
     time_gains(&mut campaign, Collective::Bcast, &[(6, [1.5, 1.5, 1.5]), (2, [1.2, 1.2, 1.2])]);
