@@ -49,6 +49,9 @@ const LEAST_RIVALS: usize = 2;
 /// machine, medians differ by less in 99 of 100 cells (measured on Summit and PEAK, public data of ORNL).
 const FINAL_FACTOR: f64 = 2.0;
 
+/// What reorders operands needs so much instead of these factors, if the best does not: then nobody chooses it.
+const LESSER_FACTOR: f64 = 1.1;
+
 /// What is known about a cell in a launch.
 #[derive(Clone, Debug)]
 pub(super) struct CellState {
@@ -167,16 +170,19 @@ impl CellState {
         let stays = self.rivals().min_by(by_check);
         // What the best took, where it took so much less that this was no chance.
         let shorter = |place: usize| {
-            let best = took(self.best(place, |other| Some(took(other)))?);
+            let best = self.best(place, |other| Some(took(other)))?;
             let chance = if familiar(place) { HICCUP } else { SECONDS };
-            (best > LONG_CALL && took(place) > best + chance).then_some(best)
+            (took(best) > LONG_CALL && took(place) > took(best) + chance).then_some(best)
         };
-        let outdone: Vec<(usize, f64)> =
-            self.active.iter().filter_map(|place| Some((*place, took(*place) / shorter(*place)?))).collect();
+        let outdone = self.active.iter().filter_map(|place| {
+            let best = shorter(*place)?;
+            Some((*place, took(*place) / took(best), self.needed_factor(*place, best, CHECK_FACTOR)))
+        });
+        let outdone: Vec<(usize, f64, f64)> = outdone.collect();
         let mut beaten = Vec::new();
-        for (place, factor) in outdone {
+        for (place, factor, most) in outdone {
             let is_rival = self.choices.contains(&place) && !self.references.contains(&place) && Some(place) != stays;
-            if is_rival && factor > CHECK_FACTOR {
+            if is_rival && factor > most {
                 beaten.push((place, format!("its check took {factor:.2} times that of the best")));
             } else {
                 self.points[place].note(took(place));
@@ -225,7 +231,8 @@ impl CellState {
                 let best = self.best(candidate, |other| medians[other])?;
                 let (low, factor) = self.certain_ratio(candidate, best)?;
                 let calls = self.points[candidate].calls;
-                (low > factor).then(|| (candidate, format!("at least {low:.2} times the best after {calls} calls")))
+                (low > self.needed_factor(candidate, best, factor))
+                    .then(|| (candidate, format!("at least {low:.2} times the best after {calls} calls")))
             })
             .collect();
         self.active.retain(|candidate| !beaten.iter().any(|(out, _)| out == candidate));
@@ -235,9 +242,12 @@ impl CellState {
     /// Lets candidates rest for this launch that are certainly this many times as slow as the best.
     pub(super) fn rest(&mut self, factor: f64) {
         let medians = self.medians();
-        let low = |candidate: usize| self.ratio(candidate, self.best(candidate, |other| medians[other])?)?.low;
-        let resting: Vec<usize> =
-            self.rivals().filter(|candidate| low(*candidate).is_some_and(|low| low > factor.ln())).collect();
+        let rests = |candidate: &usize| {
+            let best = self.best(*candidate, |other| medians[other]);
+            let low = best.and_then(|best| Some((best, self.ratio(*candidate, best)?.low?)));
+            low.is_some_and(|(best, low)| low > self.needed_factor(*candidate, best, factor).ln())
+        };
+        let resting: Vec<usize> = self.rivals().filter(rests).collect();
         self.active.retain(|candidate| !resting.contains(candidate));
     }
 
@@ -277,6 +287,14 @@ impl CellState {
         let timed = self.active.iter().filter(|other| self.standings[**other].outdoes(own));
         let timed = timed.filter_map(|other| Some((*other, time(*other)?)));
         timed.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(other, _)| other)
+    }
+
+    /// How many times another's time a candidate has to take to be dropped for it, where its like would need this factor.
+    fn needed_factor(&self, candidate: usize, other: usize, factor: f64) -> f64 {
+        match (self.standings[candidate], self.standings[other]) {
+            (Standing::Commuting, Standing::Any) => LESSER_FACTOR,
+            _ => factor,
+        }
     }
 
     /// How many times the best a candidate takes at least, and how much that has to be for it to be dropped on such
