@@ -13,7 +13,7 @@ use crate::survey::Survey;
 use crate::units::Ranks;
 
 /// The format that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 2 };
 
 /// What `backend` says in the manifest of an imported run.
 pub const IMPORTED: &str = "import";

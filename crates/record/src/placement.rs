@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use collrules_rules::han::Level;
 use collrules_rules::words::counted;
 use collrules_rules::{Collective, han, names};
 use serde::{Deserialize, Serialize};
@@ -188,9 +189,13 @@ impl Placement {
         let by_han = self.serving.iter().any(|serving| here(serving) && serving.by == Component::HAN);
         let Some(Nodes(counts)) = self.nodes.get(&ranks).filter(|_| by_han) else { return Vec::new() };
         let nodes = u32::try_from(counts.len()).unwrap_or(u32::MAX);
-        let sizes: BTreeSet<u32> = counts.iter().copied().chain([nodes]).filter(|size| *size > 1).collect();
+        let sizes = |level| match level {
+            Level::InterNode => BTreeSet::from([nodes]),
+            _ => counts.iter().copied().filter(|size| *size > 1).collect::<BTreeSet<u32>>(),
+        };
         let inner = han::inner(collective).iter();
-        inner.flat_map(|inner| sizes.iter().map(|size| (*inner, Ranks(*size)))).collect()
+        let found = inner.flat_map(|(level, inner)| sizes(*level).into_iter().map(|size| (*inner, Ranks(size))));
+        found.collect::<BTreeSet<_>>().into_iter().collect()
     }
 }
 
@@ -217,9 +222,8 @@ mod tests {
         let nodes = [(ranks, Nodes(vec![2; 4]))].into();
         let mut placement = Placement { nodes, serving: vec![serving(Component::HAN)], ..Placement::default() };
         let cell = Cell { collective: Collective::Allreduce, ranks, bytes: crate::units::Bytes(8) };
-        let inner = [Collective::Reduce, Collective::Allreduce, Collective::Bcast];
-        let expected: Vec<_> = inner.into_iter().flat_map(|one| [(one, Ranks(2)), (one, Ranks(4))]).collect();
-        assert_eq!(placement.inside_han(cell), expected);
+        let expected = [(Collective::Allreduce, 4), (Collective::Bcast, 2), (Collective::Reduce, 2)];
+        assert_eq!(placement.inside_han(cell), expected.map(|(inner, ranks)| (inner, Ranks(ranks))));
         assert_eq!(placement.inside_han(Cell { collective: Collective::Bcast, ..cell }), []);
         placement.serving = vec![serving(Component::TUNED)];
         assert_eq!(placement.inside_han(cell), []);

@@ -11,6 +11,7 @@ use crate::clock::SyncMethod;
 use crate::mockup::Mockup;
 use crate::pattern::{Cast, Pattern};
 use crate::placement::Placement;
+use crate::policy::Assumptions;
 use crate::units::{Ranks, Seconds};
 
 /// What a campaign measures, and when it has enough.
@@ -233,6 +234,9 @@ pub struct Schedule {
     /// The gain over the builtin that decides, such as 0.03: cells near it are worth more time.
     #[serde(default = "usual_gain")]
     pub min_gain: f64,
+    /// What programs are taken to keep to: what needs more keeps nothing out of the race that rules may choose.
+    #[serde(default, skip_serializing_if = "Assumptions::are_usual")]
+    pub assumptions: Assumptions,
     /// How ranks are brought together before a timed call.
     #[serde(default)]
     pub sync: SyncMethod,
@@ -266,6 +270,7 @@ impl Default for Schedule {
             limit: None,
             startup: Seconds(0.0),
             min_gain: usual_gain(),
+            assumptions: Assumptions::default(),
             sync: SyncMethod::Barrier,
             clock_bound: usual_clock_bound(),
             separate_clocks: false,

@@ -3,6 +3,7 @@
 use clap::{ArgMatches, Command, FromArgMatches};
 use collrules_rules::hazard::Hazard;
 use collrules_rules::metric::{Metric, metric};
+use collrules_rules::registry::Algorithm;
 use collrules_rules::{Collective, Release, names};
 use serde::{Deserialize, Serialize};
 
@@ -158,6 +159,17 @@ impl Assumptions {
     pub fn one_choice(self, release: Release, collective: Collective, ranks: Ranks) -> bool {
         let blind = matches!(metric(release, collective, ranks), Metric::CountFree | Metric::None);
         blind || (matches!(collective, Collective::Scatter | Collective::Gather) && !self.consistent_arguments)
+    }
+
+    /// Whether an algorithm with segments of this size is right for programs that keep to these.
+    pub fn permit(&self, algorithm: &Algorithm, segsize: u64) -> bool {
+        (self.commutative_ops || !algorithm.reorders())
+            && (self.uniform_datatypes || !algorithm.wants_one_datatype(segsize))
+    }
+
+    /// Whether they are those that hold unless somebody says otherwise.
+    pub fn are_usual(&self) -> bool {
+        *self == Self::default()
     }
 
     /// Whether it is made.

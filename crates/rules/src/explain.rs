@@ -12,7 +12,7 @@ use crate::file::{Load, Loaded, Reason};
 use crate::hazard::RankRange;
 use crate::lines::{Excerpt, Lines, plain};
 use crate::metric::{self, Metric};
-use crate::registry::{self, NonCommutative};
+use crate::registry;
 use crate::release::Release;
 use crate::units::Ranks;
 
@@ -223,9 +223,7 @@ fn in_words(ends: &Effective, call: &Call) -> (End, String) {
         return (End::Nothing, runs.to_owned());
     }
     match ends.algorithm {
-        EffectiveAlgorithm::Algorithm(algorithm)
-            if !call.commutative && algorithm.noncommutative == NonCommutative::Unsafe =>
-        {
+        EffectiveAlgorithm::Algorithm(algorithm) if !call.commutative && algorithm.reorders() => {
             let words = registry::words(Some(algorithm), ends.choice);
             let why = "it reorders operands, and this operation does not commute";
             (End::Wrong, format!("{words}, with a WRONG RESULT: {why}"))

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::Choice;
 use crate::collective::Collective;
-use crate::registry::{self, NonCommutative, RankNeed};
+use crate::registry::{self, RankNeed};
 use crate::steps::within;
 use crate::table::{RuleTable, SizeSteps};
 use crate::units::Ranks;
@@ -130,7 +130,7 @@ fn check_block(collective: Collective, ranks: RankRange, sizes: &SizeSteps, haza
         if radix && choice.faninout < 2 {
             hazards.push(Hazard::EndlessLoop { collective, ranks, choice });
         }
-        if algorithm.noncommutative == NonCommutative::Unsafe {
+        if algorithm.reorders() {
             hazards.push(Hazard::NonCommutative { collective, ranks, choice });
         }
     }

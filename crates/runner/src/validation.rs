@@ -104,10 +104,13 @@ pub fn of_table(table: &RuleTable, release: Release, ranks: &[Ranks], sizes: Opt
     cells.into_iter().filter(|cell| obstacle(*cell, DEFAULT_MEMORY).is_none()).collect()
 }
 
-/// The same for a file of HAN's: its ranges on all levels, since those below act on the same calls.
+/// The same for a file of HAN's: its ranges on all levels, each for the collectives that it acts on.
 pub fn of_han(table: &han::Table, ranks: &[Ranks], sizes: Option<&[Bytes]>) -> Vec<Cell> {
     let mut cells = BTreeSet::new();
-    for (collective, level, steps) in table.iter() {
+    let acting = table.iter().flat_map(|(collective, level, steps)| {
+        han::acted_on(collective, level).into_iter().map(move |acted_on| (acted_on, level, steps))
+    });
+    for (collective, level, steps) in acting {
         for ranks in ranks {
             let bytes = match sizes {
                 _ if !collective.has_sizes() => vec![Bytes(0)],

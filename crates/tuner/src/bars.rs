@@ -6,7 +6,7 @@ use std::fmt;
 use collrules_record::policy::Assumptions;
 use collrules_record::{Arrangement, Candidate, Ranks};
 use collrules_rules::hazard::{self, Hazard};
-use collrules_rules::registry::{self, MixedTypes, NonCommutative, UnknownAlgorithm};
+use collrules_rules::registry::{self, UnknownAlgorithm};
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Collective, Release, RuleTable};
@@ -56,15 +56,10 @@ pub(crate) fn bar(
         Ok(algorithm) => algorithm,
         Err(unknown) => return Some(Bar::Unknown(unknown)),
     };
-    if algorithm.noncommutative == NonCommutative::Unsafe && !assumptions.commutative_ops {
+    if algorithm.reorders() && !assumptions.commutative_ops {
         return Some(Bar::NonCommutative);
     }
-    let touchy = match algorithm.mixed_types {
-        MixedTypes::Fail => true,
-        MixedTypes::FailSegmented => choice.segsize > 0,
-        MixedTypes::Safe | MixedTypes::Untested => false,
-    };
-    if touchy && !assumptions.uniform_datatypes {
+    if algorithm.wants_one_datatype(choice.segsize) && !assumptions.uniform_datatypes {
         return Some(Bar::MixedDatatypes);
     }
     if !algorithm.ranks.admits(ranks) {

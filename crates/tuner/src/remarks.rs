@@ -190,7 +190,7 @@ fn barred(cells: &[JudgedCell], release: Release) -> Vec<String> {
         }
         let why = why.strip_prefix("it ").map_or(why.clone(), |why| format!("each {why}"));
         format!(
-            "{} {collective} candidates are better than the builtin, in {cells} together, but are not chosen ({}): {why}.",
+            "{} {collective} candidates are better than the builtin, in {cells} in all, but are not chosen ({}): {why}.",
             names.len(),
             some(&names, NAMED),
         )

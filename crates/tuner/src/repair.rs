@@ -46,7 +46,8 @@ pub(crate) fn leave<V: Clone + PartialEq>(
     given_back: &[GivenBack],
     builtin: &V,
 ) {
-    for GivenBack { ranks, lookup, .. } in given_back.iter().filter(|range| range.collective == collective) {
+    let here = |range: &&GivenBack| range.collective == collective && !range.is_settings();
+    for GivenBack { ranks, lookup, .. } in given_back.iter().filter(here) {
         for (first, end, sizes) in steps.clone().iter() {
             let mut sizes = sizes.clone();
             sizes.set(lookup.0, lookup.1, builtin.clone());
@@ -75,16 +76,15 @@ pub(crate) fn covers(range: &GivenBack, collective: Collective, ranks: Ranks, at
 pub struct Reach<'a> {
     /// Collectives that are freed from another component as a whole: only giving back all of one helps where it loses.
     pub freed: BTreeSet<Collective>,
-    /// Collectives of which the tuning sets parameters of HAN, or has rules for what HAN itself calls.
-    pub settled: BTreeSet<Collective>,
+    /// Whether the tuning sets parameters of HAN that act on a cell's calls, or has rules for what HAN calls for them.
+    pub settles: &'a dyn Fn(Cell) -> bool,
     /// The rules that act inside HAN while it carries out a cell's calls, by collective and communicator size.
     pub inside: &'a dyn Fn(Cell) -> Vec<(Collective, Ranks)>,
 }
 
 impl Reach<'_> {
     fn reaches(&self, cell: Cell) -> bool {
-        let any = |collectives: &BTreeSet<Collective>| collectives.contains(&cell.collective);
-        any(&self.freed) || any(&self.settled) || !(self.inside)(cell).is_empty()
+        self.freed.contains(&cell.collective) || (self.settles)(cell) || !(self.inside)(cell).is_empty()
     }
 
     /// What to give back for a cell that loses although no rule is for it: the nearest cause that there is.
@@ -96,7 +96,7 @@ impl Reach<'_> {
                 GivenBack { collective, ranks, lookup: (0, None) }
             };
             inside.into_iter().map(block).collect()
-        } else if self.settled.contains(&cell.collective) {
+        } else if (self.settles)(cell) {
             vec![GivenBack::settings(cell.collective)]
         } else {
             vec![GivenBack { collective: cell.collective, ranks: RankRange { first: 0, end: None }, lookup: (0, None) }]

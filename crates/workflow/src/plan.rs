@@ -88,6 +88,7 @@ pub fn plan(tuning: &Tuning, survey: &Survey, startup: Seconds) -> Result<Plan, 
         budget: measuring(shares.refinement),
         startup,
         min_gain: tuning.criteria.min_gain,
+        assumptions: tuning.policy.assumptions,
         keep_slow: tuning.keep_slow,
         ..Schedule::default()
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use collrules_record::Manifest;
 use collrules_record::findings::Findings;
 use collrules_record::validation::GivenBack;
-use collrules_rules::registry::{self, MixedTypes};
+use collrules_rules::registry;
 use collrules_runner::circumstances::RULES_FILE;
 
 /// Whole sentences; they belong to the findings of a run, whenever those are made.
@@ -91,11 +91,7 @@ pub(crate) fn of_rules(findings: &Findings) -> Option<String> {
     });
     let touchy = ranges.filter(|(collective, choice)| {
         let algorithm = registry::algorithm(findings.release, *collective, choice.algorithm);
-        algorithm.is_ok_and(|algorithm| match algorithm.mixed_types {
-            MixedTypes::Fail => true,
-            MixedTypes::FailSegmented => choice.segsize > 0,
-            _ => false,
-        })
+        algorithm.is_ok_and(|algorithm| algorithm.wants_one_datatype(choice.segsize))
     });
     let names: BTreeSet<String> = touchy
         .map(|(collective, choice)| {

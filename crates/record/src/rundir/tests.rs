@@ -270,7 +270,8 @@ fn directories_without_a_run_are_refused() {
 fn newer_minors_are_read_and_newer_majors_refused() {
     let (_scratch, run) = new_run();
     let text = fs::read_to_string(run.file(MANIFEST)).expect("reads");
-    let with = |format: &str| text.replacen("\"major\": 1,\n    \"minor\": 1", format, 1);
+    let ours = format!("\"major\": 1,\n    \"minor\": {}", crate::manifest::FORMAT.minor);
+    let with = |format: &str| text.replacen(&ours, format, 1);
     let newer = with("\"major\": 1, \"minor\": 9").replacen('{', "{ \"added\": 1,", 1);
     fs::write(run.file(MANIFEST), newer).expect("writes");
     assert_eq!(run.manifest().expect("reads").format, crate::manifest::FormatVersion { major: 1, minor: 9 });

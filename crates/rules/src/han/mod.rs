@@ -19,7 +19,7 @@ pub use read::{Fault, Field, Load, Rejection, load};
 pub(crate) use table::last_that_fits;
 pub use table::{RankSteps, Reason, SizeSteps, Table, all_parameters};
 pub use vocabulary::{
-    Choice, Component, Level, Service, UnknownLevel, algorithms, inner, is_ruled, lookup_bytes, service,
+    Choice, Component, Level, Service, UnknownLevel, acted_on, algorithms, inner, is_ruled, lookup_bytes, service,
 };
 pub use write::{WriteError, write};
 

@@ -180,20 +180,30 @@ pub fn service(collective: Collective, level: Level, component: Component) -> Se
     if serves { Service::Named(component) } else { Service::Next }
 }
 
-/// What HAN calls on communicators of its own to carry out a collective: those of the ranks of a node, and of one rank per
-/// node. coll/tuned serves these calls by its rules for as many ranks (`coll_han_subcomms.c`, and each collective's file;
-/// between nodes coll/libnbc serves what is not blocking).
-pub fn inner(collective: Collective) -> &'static [Collective] {
+/// What HAN calls on communicators of its own to carry out a collective: on those of the ranks of a node, and on those of one
+/// rank per node. coll/tuned serves these calls by its rules for as many ranks (`coll_han_subcomms.c`, and each collective's
+/// file; between nodes coll/libnbc serves what is not blocking).
+pub fn inner(collective: Collective) -> &'static [(Level, Collective)] {
+    use Collective::{Allgather, Allreduce, Barrier, Bcast, Gather, Reduce, Scatter};
+    use Level::{InterNode, IntraNode};
     match collective {
-        Collective::Allreduce => &[Collective::Reduce, Collective::Allreduce, Collective::Bcast],
-        Collective::Allgather => &[Collective::Gather, Collective::Allgather, Collective::Bcast],
-        Collective::Barrier => &[Collective::Barrier],
-        Collective::Bcast => &[Collective::Bcast],
-        Collective::Gather => &[Collective::Gather],
-        Collective::Reduce => &[Collective::Reduce],
-        Collective::Scatter => &[Collective::Scatter],
+        Allreduce => &[(IntraNode, Reduce), (InterNode, Allreduce), (IntraNode, Bcast)],
+        Allgather => &[(IntraNode, Gather), (InterNode, Allgather), (IntraNode, Bcast)],
+        Barrier => &[(IntraNode, Barrier), (InterNode, Barrier)],
+        Bcast => &[(IntraNode, Bcast), (InterNode, Bcast)],
+        Gather => &[(IntraNode, Gather), (InterNode, Gather)],
+        Reduce => &[(IntraNode, Reduce), (InterNode, Reduce)],
+        Scatter => &[(IntraNode, Scatter), (InterNode, Scatter)],
         _ => &[],
     }
+}
+
+/// The collectives of programs that rules for a collective on a level act on: itself, or those for which HAN calls it.
+pub fn acted_on(collective: Collective, level: Level) -> Vec<Collective> {
+    if level == Level::GlobalCommunicator {
+        return vec![collective];
+    }
+    Collective::ALL.into_iter().filter(|outer| inner(*outer).contains(&(level, collective))).collect()
 }
 
 /// The size that HAN looks up: what the caller passes. Unlike coll/tuned it does not multiply blocks by ranks.

@@ -9,7 +9,7 @@ use crate::collective::Collective;
 use crate::file::{Loaded, Rule};
 use crate::hazard::RankRange;
 use crate::reach::{Reached, ReachedCommRule, View};
-use crate::registry::{self, Algorithm, MixedTypes, NonCommutative, RankNeed, Uses, When};
+use crate::registry::{self, Algorithm, MixedTypes, RankNeed, Uses, When};
 use crate::release::Release;
 use crate::span::Span;
 
@@ -70,12 +70,10 @@ fn check_comm_rule(
             let message = || format!("{name} {named} with fan-out {} never returns", rule.choice.faninout as i32);
             problems.merge(Code::EndlessLoop, rule.span, 0, &[loaded.behaviour], message);
         }
-        if algorithm.noncommutative == NonCommutative::Unsafe {
+        if algorithm.reorders() {
             group(Code::NonCommutative, 0, &|| format!("{name} {named} reorders operands"));
         }
-        let segmented = rule.choice.segsize != 0;
-        if algorithm.mixed_types == MixedTypes::Fail || algorithm.mixed_types == MixedTypes::FailSegmented && segmented
-        {
+        if algorithm.wants_one_datatype(rule.choice.segsize) {
             let with = if algorithm.mixed_types == MixedTypes::Fail { "" } else { " with segments" };
             group(Code::MixedTypes, 0, &|| format!("{name} {named}{with} needs the same datatype on all ranks"));
         }

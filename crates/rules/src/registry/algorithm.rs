@@ -120,6 +120,22 @@ pub enum NonCommutative {
     Unsafe,
 }
 
+impl Algorithm {
+    /// Whether it gives wrong results with operations that do not commute.
+    pub fn reorders(&self) -> bool {
+        self.noncommutative == NonCommutative::Unsafe
+    }
+
+    /// Whether it fails where ranks describe the same data by different datatypes, with segments of this size.
+    pub fn wants_one_datatype(&self, segsize: u64) -> bool {
+        match self.mixed_types {
+            MixedTypes::Fail => true,
+            MixedTypes::FailSegmented => segsize > 0,
+            MixedTypes::Safe | MixedTypes::Untested => false,
+        }
+    }
+}
+
 impl RankNeed {
     /// Whether a call on a communicator of this size succeeds, if only by running something else.
     pub fn admits(self, ranks: Ranks) -> bool {

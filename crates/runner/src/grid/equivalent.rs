@@ -16,7 +16,7 @@ use collrules_record::{Candidate, Cell};
 use collrules_reference::Reference;
 use collrules_rules::call::Call;
 use collrules_rules::effective::{EffectiveAlgorithm, effective};
-use collrules_rules::registry::{self, NonCommutative};
+use collrules_rules::registry::{self, Algorithm};
 use collrules_rules::{Choice, Collective, Release};
 
 /// What a choice comes to in a cell.
@@ -115,7 +115,7 @@ fn same_calls(cell: Cell, choice: Choice) -> Option<(Choice, &'static str)> {
 fn plainness(release: Release, cell: Cell, outcome: &Meaning) -> impl Ord {
     let choice = outcome.choice;
     let algorithm = registry::algorithm(release, cell.collective, choice.algorithm);
-    let reorders = algorithm.is_ok_and(|algorithm| algorithm.noncommutative == NonCommutative::Unsafe);
+    let reorders = algorithm.is_ok_and(Algorithm::reorders);
     let itself = outcome.same_as.algorithm == choice.algorithm;
     (reorders, Reverse(itself), choice.segsize, choice.faninout, choice.max_requests, choice.algorithm)
 }

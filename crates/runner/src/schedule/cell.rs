@@ -9,6 +9,7 @@ use collrules_record::Candidate;
 use collrules_record::Estimate;
 use collrules_record::estimate::median;
 use collrules_record::plan::Schedule;
+use collrules_record::policy::Assumptions;
 use collrules_rules::Choice;
 
 use super::standing::Standing;
@@ -49,8 +50,9 @@ const LEAST_RIVALS: usize = 2;
 /// machine, medians differ by less in 99 of 100 cells (measured on Summit and PEAK, public data of ORNL).
 const FINAL_FACTOR: f64 = 2.0;
 
-/// What reorders operands needs so much instead of these factors, if the best does not: then nobody chooses it.
-const LESSER_FACTOR: f64 = 1.1;
+/// What needs an assumption that is not made is dropped if it takes so many times the time of a candidate that does not, on whatever
+/// evidence: the run chooses it in no case.
+const NEEDLESS_FACTOR: f64 = 1.1;
 
 /// What is known about a cell in a launch.
 #[derive(Clone, Debug)]
@@ -100,12 +102,13 @@ impl PointState {
 }
 
 impl CellState {
-    pub(super) fn new(planned: &LaunchCell) -> Self {
+    pub(super) fn new(planned: &LaunchCell, assumptions: Assumptions) -> Self {
         let candidates = planned.candidates.len();
         let is_reference = |place: &usize| {
             let candidate = planned.candidates[*place];
             candidate.choice() == Some(Choice::BUILTIN) && !matches!(candidate, Candidate::Han(_))
         };
+        let standing = |one: &Candidate| Standing::of(planned.cell.collective, *one, assumptions);
         let is_choice = |place: &usize| matches!(planned.candidates[*place], Candidate::Tuned(_) | Candidate::Han(_));
         Self {
             round_cost: planned.round.map_or(0.0, |round| round.0),
@@ -118,7 +121,7 @@ impl CellState {
             needed: candidates.min(2),
             is_compared: true,
             references: (0..candidates).filter(is_reference).collect(),
-            standings: planned.candidates.iter().map(|one| Standing::of(planned.cell.collective, *one)).collect(),
+            standings: planned.candidates.iter().map(standing).collect(),
             choices: (0..candidates).filter(is_choice).collect(),
             points: vec![PointState { fastest: f64::INFINITY, ..PointState::default() }; candidates],
         }
@@ -168,21 +171,26 @@ impl CellState {
         let took = |place: usize| checks.get(place).copied().unwrap_or_default();
         let by_check = |a: &usize, b: &usize| took(*a).total_cmp(&took(*b));
         let stays = self.rivals().min_by(by_check);
-        // What the best took, where it took so much less that this was no chance.
-        let shorter = |place: usize| {
-            let best = self.best(place, |other| Some(took(other)))?;
+        // How many times the best of a standing it took, where the best took so much less that this was no chance.
+        let times = |place: usize, standing: Standing| {
+            let best = took(self.best(standing, |other| Some(took(other)))?);
             let chance = if familiar(place) { HICCUP } else { SECONDS };
-            (took(best) > LONG_CALL && took(place) > took(best) + chance).then_some(best)
+            (best > LONG_CALL && took(place) > best + chance).then(|| took(place) / best)
         };
-        let outdone = self.active.iter().filter_map(|place| {
-            let best = shorter(*place)?;
-            Some((*place, took(*place) / took(best), self.needed_factor(*place, best, CHECK_FACTOR)))
-        });
-        let outdone: Vec<(usize, f64, f64)> = outdone.collect();
+        let longer: Vec<(usize, f64, bool)> = self
+            .active
+            .iter()
+            .filter_map(|place| {
+                let own = self.standings[*place];
+                let needless = || times(*place, Standing::Any).is_some_and(|factor| factor > NEEDLESS_FACTOR);
+                let factor = times(*place, own)?;
+                Some((*place, factor, factor > CHECK_FACTOR || own == Standing::Assuming && needless()))
+            })
+            .collect();
         let mut beaten = Vec::new();
-        for (place, factor, most) in outdone {
+        for (place, factor, is_out) in longer {
             let is_rival = self.choices.contains(&place) && !self.references.contains(&place) && Some(place) != stays;
-            if is_rival && factor > most {
+            if is_rival && is_out {
                 beaten.push((place, format!("its check took {factor:.2} times that of the best")));
             } else {
                 self.points[place].note(took(place));
@@ -225,14 +233,22 @@ impl CellState {
     /// are compared with, stays.
     pub(super) fn drop_beaten(&mut self) -> Vec<(usize, String)> {
         let medians = self.medians();
+        let fastest = |standing: Standing| self.best(standing, |other| medians[other]);
+        let times_the_best = |candidate: usize| {
+            let (low, factor) = self.certain_ratio(candidate, fastest(self.standings[candidate])?)?;
+            (low > factor).then_some(low)
+        };
+        let times_a_safe_one = |candidate: usize| {
+            let needs_more = self.standings[candidate] == Standing::Assuming;
+            let (low, _) = self.certain_ratio(candidate, fastest(Standing::Any).filter(|_| needs_more)?)?;
+            (low > NEEDLESS_FACTOR).then_some(low)
+        };
         let beaten: Vec<(usize, String)> = self
             .rivals()
             .filter_map(|candidate| {
-                let best = self.best(candidate, |other| medians[other])?;
-                let (low, factor) = self.certain_ratio(candidate, best)?;
+                let low = times_the_best(candidate).or_else(|| times_a_safe_one(candidate))?;
                 let calls = self.points[candidate].calls;
-                (low > self.needed_factor(candidate, best, factor))
-                    .then(|| (candidate, format!("at least {low:.2} times the best after {calls} calls")))
+                Some((candidate, format!("at least {low:.2} times the best after {calls} calls")))
             })
             .collect();
         self.active.retain(|candidate| !beaten.iter().any(|(out, _)| out == candidate));
@@ -242,12 +258,12 @@ impl CellState {
     /// Lets candidates rest for this launch that are certainly this many times as slow as the best.
     pub(super) fn rest(&mut self, factor: f64) {
         let medians = self.medians();
-        let rests = |candidate: &usize| {
-            let best = self.best(*candidate, |other| medians[other]);
-            let low = best.and_then(|best| Some((best, self.ratio(*candidate, best)?.low?)));
-            low.is_some_and(|(best, low)| low > self.needed_factor(*candidate, best, factor).ln())
+        let low = |candidate: usize| {
+            let best = self.best(self.standings[candidate], |other| medians[other])?;
+            self.ratio(candidate, best)?.low
         };
-        let resting: Vec<usize> = self.rivals().filter(rests).collect();
+        let resting: Vec<usize> =
+            self.rivals().filter(|candidate| low(*candidate).is_some_and(|low| low > factor.ln())).collect();
         self.active.retain(|candidate| !resting.contains(candidate));
     }
 
@@ -281,20 +297,11 @@ impl CellState {
         self.points.iter().map(|point| median(&mut point.medians.clone())).collect()
     }
 
-    /// The active candidate with the smallest time of those for whose sake this one may be dropped.
-    fn best(&self, candidate: usize, time: impl Fn(usize) -> Option<f64>) -> Option<usize> {
-        let own = self.standings[candidate];
+    /// The active candidate with the smallest time of those for whose sake one of this standing may be dropped.
+    fn best(&self, own: Standing, time: impl Fn(usize) -> Option<f64>) -> Option<usize> {
         let timed = self.active.iter().filter(|other| self.standings[**other].outdoes(own));
         let timed = timed.filter_map(|other| Some((*other, time(*other)?)));
         timed.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(other, _)| other)
-    }
-
-    /// How many times another's time a candidate has to take to be dropped for it, where its like would need this factor.
-    fn needed_factor(&self, candidate: usize, other: usize, factor: f64) -> f64 {
-        match (self.standings[candidate], self.standings[other]) {
-            (Standing::Commuting, Standing::Any) => LESSER_FACTOR,
-            _ => factor,
-        }
     }
 
     /// How many times the best a candidate takes at least, and how much that has to be for it to be dropped on such

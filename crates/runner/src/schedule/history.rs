@@ -199,12 +199,12 @@ impl History {
         });
         let threshold = settings.min_gain.ln_1p();
         let ranking = self.ranking(cell);
-        // What may serve only where operations commute decides nothing for the others.
+        // What needs an assumption decides nothing for the others.
         let of = |most: Standing| {
             let candidates = ranking.iter().filter(|(_, standing)| *standing <= most);
             history.effort(&candidates.map(|(candidate, _)| *candidate).collect::<Vec<_>>(), threshold, spare)
         };
-        of(Standing::Any).max(of(Standing::Commuting))
+        of(Standing::Any).max(of(Standing::Assuming))
     }
 
     /// What a round of these candidates takes, if all of them were timed, and it is longer than a cell's first visit may be.
@@ -225,7 +225,8 @@ impl History {
         let mut ranking: Vec<(Candidate, f64)> =
             times.into_iter().filter_map(|(candidate, mut times)| Some((candidate, median(&mut times)?))).collect();
         ranking.sort_by(|a, b| a.1.total_cmp(&b.1));
-        ranking.into_iter().map(|(candidate, _)| (candidate, Standing::of(cell.collective, candidate))).collect()
+        let standing = |candidate| Standing::of(cell.collective, candidate, self.plan.schedule.assumptions);
+        ranking.into_iter().map(|(candidate, _)| (candidate, standing(candidate))).collect()
     }
 
     /// The deviation between launches, from the differences of gains in one launch and the next: robust, since most

@@ -86,7 +86,8 @@ impl Scheduler {
     /// the time that programs spend in them.
     pub(crate) fn new(plan: &LaunchPlan) -> Self {
         let patterns = plan.patterns.iter().map(|planned| CellState::of_casts(planned.casts.len()));
-        let cells = plan.cells.iter().map(CellState::new).chain(patterns).collect();
+        let cells = plan.cells.iter().map(|planned| CellState::new(planned, plan.schedule.assumptions));
+        let cells = cells.chain(patterns).collect();
         let mut scheduler = Self {
             settings: plan.schedule,
             cells,

@@ -1,32 +1,32 @@
 //! For whose sake a candidate may be dropped.
 
 use collrules_record::Candidate;
+use collrules_record::policy::Assumptions;
 use collrules_rules::Collective;
-use collrules_rules::registry::{self, NonCommutative};
+use collrules_rules::registry;
 
-/// What rules may make of a candidate. Nothing is dropped for the sake of one that rules may less readily choose: they could
-/// be left with neither.
+/// How readily rules choose a candidate. None is dropped for the sake of one that they choose less readily: they could be left
+/// with neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
-    /// It may serve whatever programs do.
+    /// Rules may choose it, or it is a mock-up, which a check of guidelines is about.
     Any,
-    /// It gives wrong results with operations that do not commute: rules choose it where there are none.
-    Commuting,
+    /// Rules choose it only where programs keep to more than is assumed, such as to operations that commute.
+    Assuming,
     /// No rule can choose it. Not even its like is dropped for it.
     Yardstick,
 }
 
 impl Standing {
     /// The standing of a candidate for a collective.
-    pub(super) fn of(collective: Collective, candidate: Candidate) -> Self {
+    pub(super) fn of(collective: Collective, candidate: Candidate, assumptions: Assumptions) -> Self {
+        let is_permitted = |algorithm: u32, segsize| {
+            registry::in_any_release(collective, algorithm)
+                .is_none_or(|algorithm| assumptions.permit(algorithm, segsize))
+        };
         match candidate {
             Candidate::Reference(_) => Self::Yardstick,
-            Candidate::Tuned(choice)
-                if registry::in_any_release(collective, choice.algorithm)
-                    .is_some_and(|algorithm| algorithm.noncommutative == NonCommutative::Unsafe) =>
-            {
-                Self::Commuting
-            }
+            Candidate::Tuned(choice) if !is_permitted(choice.algorithm, choice.segsize) => Self::Assuming,
             _ => Self::Any,
         }
     }

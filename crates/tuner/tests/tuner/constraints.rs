@@ -111,7 +111,7 @@ fn candidates_that_are_barred_for_one_reason_have_one_remark() {
     let findings = campaign.analyze();
     let said: Vec<&String> = findings.remarks.iter().filter(|remark| remark.contains("not chosen")).collect();
     let [remark] = said[..] else { panic!("{said:?}") };
-    let begin = "2 allreduce candidates are better than the builtin, in 3 cells together, but are not chosen (ring (4/0/0/0) and ";
+    let begin = "2 allreduce candidates are better than the builtin, in 3 cells in all, but are not chosen (ring (4/0/0/0) and ";
     assert!(remark.starts_with(begin), "{remark}");
     assert!(remark.contains("): each gives wrong results for operations that do not commute"), "{remark}");
 }

@@ -266,7 +266,7 @@ fn table(collective: Collective, ranks: (u64, Option<u64>)) -> RuleTable {
 fn repaired(round: &Round, table: &RuleTable, freed: &[Collective]) -> (Vec<Cell>, RuleTable) {
     let inside = |_: Cell| Vec::new();
     let freed = freed.iter().copied().collect();
-    let reach = Reach { freed, settled: BTreeSet::new(), inside: &inside };
+    let reach = Reach { freed, settles: &|_| false, inside: &inside };
     let found = repair(
         round,
         Criteria::default(),
@@ -309,7 +309,8 @@ fn rules_that_slow_han_down_from_inside_are_given_back() {
     let rows = [(2, 4 << 10, 6, 1.3, Faster), (8, 4 << 10, 0, 0.7, Slower)];
     let round = round(Collective::Bcast, &rows);
     let repaired = |inside: &dyn Fn(Cell) -> Vec<(Collective, Ranks)>, settled: &[Collective]| {
-        let reach = Reach { freed: BTreeSet::new(), settled: settled.iter().copied().collect(), inside };
+        let settles = |cell: Cell| settled.contains(&cell.collective);
+        let reach = Reach { freed: BTreeSet::new(), settles: &settles, inside };
         let halves = (&before, &Handover::default());
         repair(&round, Criteria::default(), halves, Release::V5_0, Assumptions::default(), &reach)
     };
@@ -322,6 +323,9 @@ fn rules_that_slow_han_down_from_inside_are_given_back() {
     let found = repaired(&nothing, &[Collective::Bcast]);
     assert!(found.ranges.iter().all(|range| range.is_settings()) && found.ranges.len() == 1);
     assert_eq!(without(&before, &found.ranges), before);
+    let mut open = RuleTable::new();
+    open.set(Collective::Bcast, Steps::constant(Steps::constant(Choice::plain(3))));
+    assert_eq!(without(&open, &found.ranges), open, "a rule without an end keeps it");
     assert!(repaired(&nothing, &[]).ranges.is_empty());
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use collrules_record::validation::GivenBack;
-use collrules_record::{Handover, Layout, Ranks};
+use collrules_record::{Cell, Handover, Layout, Ranks};
 use collrules_rules::han::{self, Level};
 use collrules_rules::lines::Lines;
 use collrules_rules::lint;
@@ -90,18 +90,20 @@ impl Foreign {
 
     /// The collectives whose calls HAN's file acts on, also from below.
     pub(super) fn collectives(&self) -> BTreeSet<Collective> {
-        let mut collectives = self.below();
         let levels = self.han.iter().flat_map(|(_, table)| table.iter());
-        collectives.extend(levels.filter(|(_, level, _)| *level == Level::GlobalCommunicator).map(|(one, ..)| one));
-        collectives
+        levels.flat_map(|(collective, level, _)| han::acted_on(collective, level)).collect()
     }
 
     /// The collectives for which HAN itself calls something that its file has rules for.
     pub(super) fn below(&self) -> BTreeSet<Collective> {
-        let levels = || self.han.iter().flat_map(|(_, table)| table.iter());
-        let ruled =
-            |inner: &Collective| levels().any(|(one, level, _)| one == *inner && level != Level::GlobalCommunicator);
-        Collective::ALL.into_iter().filter(|collective| han::inner(*collective).iter().any(ruled)).collect()
+        let levels = self.han.iter().flat_map(|(_, table)| table.iter());
+        let below = levels.filter(|(_, level, _)| *level != Level::GlobalCommunicator);
+        below.flat_map(|(collective, level, _)| han::acted_on(collective, level)).collect()
+    }
+
+    /// Whether such rules act on the calls of a cell.
+    pub(super) fn acts_below(&self, cell: Cell) -> bool {
+        self.reached.contains(&cell.ranks) && self.below().contains(&cell.collective)
     }
 
     /// Finds out on which of these communicators HAN gets calls.
@@ -119,9 +121,8 @@ impl Foreign {
         let mut left = table.clone();
         for range @ GivenBack { collective, ranks, lookup } in given_back {
             if range.is_settings() {
-                for inner in han::inner(*collective) {
-                    left.set(*inner, Level::IntraNode, han::all_parameters());
-                    left.set(*inner, Level::InterNode, han::all_parameters());
+                for (level, inner) in han::inner(*collective) {
+                    left.set(*inner, *level, han::all_parameters());
                 }
                 continue;
             }
@@ -160,6 +161,8 @@ mod tests {
         use Collective::{Allgather, Allreduce, Barrier, Bcast};
         let foreign = foreign(FILE);
         assert_eq!(foreign.below(), BTreeSet::from([Allgather, Allreduce, Bcast]));
+        let between = self::foreign("1 bcast 1 1 1 1 1 0 tuned\n");
+        assert_eq!(between.collectives(), BTreeSet::from([Bcast]), "between nodes they call another collective");
         assert_eq!(foreign.collectives(), BTreeSet::from([Allgather, Allreduce, Barrier, Bcast]));
     }
 

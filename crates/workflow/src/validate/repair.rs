@@ -170,7 +170,8 @@ fn wanted(bench: &Bench<'_>, subject: &Subject, validation: &Validation) -> Repa
     let Some(round) = all_told(&validation.rounds) else { return Repair::default() };
     let halves = (&subject.table, &subject.handover);
     let inside = |cell: Cell| subject.inside(cell);
-    let reach = Reach { freed: subject.freed(), settled: subject.settled(), inside: &inside };
+    let settles = |cell: Cell| subject.settles(cell);
+    let reach = Reach { freed: subject.freed(), settles: &settles, inside: &inside };
     repair(&round, bench.criteria, halves, subject.release, subject.assumptions(), &reach)
 }
 

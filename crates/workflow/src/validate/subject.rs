@@ -375,12 +375,15 @@ impl Subject {
         findings.map(|findings| serving::freed(&findings.placement, &findings.pins)).unwrap_or_default()
     }
 
-    /// Collectives of which the tuning sets parameters of HAN, or has rules for what HAN itself calls.
-    pub(super) fn settled(&self) -> BTreeSet<Collective> {
-        match &self.origin {
-            RulesFrom::Foreign(foreign) => foreign.below(),
-            _ => self.origin.findings().map(|findings| HanSettings::set_by(&findings.pins)).unwrap_or_default(),
-        }
+    /// Collectives of which the tuning sets parameters of HAN.
+    fn settled(&self) -> BTreeSet<Collective> {
+        self.origin.findings().map(|findings| HanSettings::set_by(&findings.pins)).unwrap_or_default()
+    }
+
+    /// Whether the tuning sets parameters of HAN that act on a cell's calls, or has rules for what HAN calls for them.
+    pub(super) fn settles(&self, cell: Cell) -> bool {
+        let below = matches!(&self.origin, RulesFrom::Foreign(foreign) if foreign.acts_below(cell));
+        below || self.settled().contains(&cell.collective)
     }
 
     /// The rules that act inside HAN while it carries out a cell's calls, by collective and communicator size.
@@ -436,7 +439,7 @@ impl Subject {
         let (gets, below) = match &self.origin {
             RulesFrom::Foreign(foreign) => {
                 let gets = foreign.reached.contains(&cell.ranks);
-                (gets, gets && foreign.below().contains(&cell.collective))
+                (gets, foreign.acts_below(cell))
             }
             _ => (true, false),
         };

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use collrules_record::estimate::median;
 use collrules_record::plan::{CellPlan, Plan, Schedule};
+use collrules_record::policy::Assumptions;
 use collrules_record::sample::Row;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Cell};
@@ -173,14 +174,16 @@ fn played(plan: &Plan, truth: &BTreeMap<Cell, CellCost>, seed: u64) -> Outcome {
         // As verdicts do: nothing but the builtin where visits are too few for a test.
         let medians = known.into_iter().flatten().filter_map(|(candidate, visits)| {
             let mut medians: Vec<f64> = visits.values().filter_map(|calls| median(&mut calls.clone())).collect();
-            let permitted = Standing::of(cell.collective, *candidate) == Standing::Any;
+            let permitted = Standing::of(cell.collective, *candidate, Assumptions::default()) == Standing::Any;
             let may = *candidate == Candidate::Builtin
                 || permitted && medians.len() >= 6 && !ended.contains(&(cell, *candidate));
             may.then(|| median(&mut medians).map(|median| (*candidate, median)))?
         });
         let chosen = medians.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(Candidate::Builtin, |(candidate, _)| candidate);
         let calls = &truth[&cell].calls;
-        let permitted = calls.iter().filter(|(one, _)| Standing::of(cell.collective, **one) == Standing::Any);
+        let permitted = calls
+            .iter()
+            .filter(|(one, _)| Standing::of(cell.collective, **one, Assumptions::default()) == Standing::Any);
         let best = permitted.map(|(_, time)| *time).fold(f64::INFINITY, f64::min);
         regrets.push(calls[&chosen] / best);
     }
