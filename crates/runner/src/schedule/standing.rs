@@ -36,3 +36,26 @@ impl Standing {
         self <= other && self != Self::Yardstick
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use collrules_rules::Choice;
+
+    use super::*;
+
+    #[test]
+    fn assumptions_lift_what_needs_them() {
+        let ring = Candidate::Tuned(Choice::plain(4));
+        let of = |collective, assumptions| Standing::of(collective, ring, assumptions);
+        let usual = Assumptions::default();
+        assert_eq!(of(Collective::Allreduce, usual), Standing::Assuming);
+        assert_eq!(of(Collective::Allreduce, Assumptions { commutative_ops: true, ..usual }), Standing::Any);
+        assert_eq!(of(Collective::Allgather, usual), Standing::Any, "no operation, no order");
+        let segmented = Candidate::Tuned(Choice::plain(3).with_segsize(8192));
+        let bcast =
+            |uniform_datatypes| Standing::of(Collective::Bcast, segmented, Assumptions { uniform_datatypes, ..usual });
+        assert_eq!((bcast(true), bcast(false)), (Standing::Any, Standing::Assuming));
+        assert!(Standing::Any.outdoes(Standing::Assuming) && !Standing::Assuming.outdoes(Standing::Any));
+        assert!(!Standing::Yardstick.outdoes(Standing::Yardstick));
+    }
+}
