@@ -43,7 +43,11 @@ pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
         if !args.train_launches.is_empty() {
             return replay::run(args, &source).map(|()| None);
         }
-        let decided = source.decide(args.criteria, args.policy)?;
+        let mut policy = args.policy;
+        if let Some(manifest) = source.manifest() {
+            policy.assumptions = policy.assumptions.or_those_of(manifest.plan.schedule.assumptions);
+        }
+        let decided = source.decide(args.criteria, policy)?;
         let target = target(args, run)?;
         Ok(Some(publish::unproven(target, decided, source.manifest().cloned(), session)?))
     })?;

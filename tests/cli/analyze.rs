@@ -40,6 +40,18 @@ fn the_epyc_table_gives_rules() {
     );
 }
 
+/// What a run may choose, its race keeps: an analysis under fewer assumptions would know less.
+#[test]
+fn an_analysis_takes_over_what_the_run_assumed() {
+    let mut session = Session::new();
+    session.run("measure --simulate --ops allreduce --np 4 --sizes 64K --budget 2s --assume commutative-ops --out run --quiet").exits(0);
+    let commutes = |session: &Session, out: &str| findings(&session.path(out)).tree.policy.assumptions.commutative_ops;
+    session.run("analyze run --out same --quiet").exits(0);
+    assert!(commutes(&session, "same"));
+    session.run("analyze run --assume consistent-arguments --out other --quiet").exits(0);
+    assert!(!commutes(&session, "other"));
+}
+
 /// Tree takes 90 % or so of the builtin's time at one size only, on two-digit values: no reason to change anything.
 #[test]
 fn the_barrier_table_gives_no_rules() {

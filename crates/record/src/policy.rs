@@ -172,6 +172,12 @@ impl Assumptions {
         *self == Self::default()
     }
 
+    /// These, or where nothing is said those of a run: its race kept what rules may choose under them.
+    #[must_use]
+    pub fn or_those_of(self, run: Self) -> Self {
+        if self.are_usual() { run } else { self }
+    }
+
     /// Whether it is made.
     pub fn makes(self, assumption: Assumption) -> bool {
         match assumption {

@@ -104,7 +104,8 @@ pub fn of_table(table: &RuleTable, release: Release, ranks: &[Ranks], sizes: Opt
     cells.into_iter().filter(|cell| obstacle(*cell, DEFAULT_MEMORY).is_none()).collect()
 }
 
-/// The same for a file of HAN's: its ranges on all levels, each for the collectives that it acts on.
+/// The same for a file of HAN's: its ranges on all levels, each for the collectives that it acts on. Below, the sizes are about
+/// those of the program's message: what HAN passes on is that, or several ranks' blocks.
 pub fn of_han(table: &han::Table, ranks: &[Ranks], sizes: Option<&[Bytes]>) -> Vec<Cell> {
     let mut cells = BTreeSet::new();
     let acting = table.iter().flat_map(|(collective, level, steps)| {

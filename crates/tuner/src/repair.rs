@@ -76,7 +76,7 @@ pub(crate) fn covers(range: &GivenBack, collective: Collective, ranks: Ranks, at
 pub struct Reach<'a> {
     /// Collectives that are freed from another component as a whole: only giving back all of one helps where it loses.
     pub freed: BTreeSet<Collective>,
-    /// Whether the tuning sets parameters of HAN that act on a cell's calls, or has rules for what HAN calls for them.
+    /// Whether the tuning sets parameters of HAN for a cell's collective, or has rules for what HAN calls for the cell.
     pub settles: &'a dyn Fn(Cell) -> bool,
     /// The rules that act inside HAN while it carries out a cell's calls, by collective and communicator size.
     pub inside: &'a dyn Fn(Cell) -> Vec<(Collective, Ranks)>,

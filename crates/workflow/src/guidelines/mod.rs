@@ -120,7 +120,9 @@ fn judge(source: &Source, judging: Judging) -> Result<Checked, WorkflowError> {
             clock_step: source.clock_step,
             ..Criteria::default()
         },
-        assumptions: judging.assumptions,
+        assumptions: manifest.map_or(judging.assumptions, |manifest| {
+            judging.assumptions.or_those_of(manifest.plan.schedule.assumptions)
+        }),
         placement: manifest.map_or(&nowhere, |manifest| &manifest.plan.placement),
         source: source.name(),
     };

@@ -380,7 +380,7 @@ impl Subject {
         self.origin.findings().map(|findings| HanSettings::set_by(&findings.pins)).unwrap_or_default()
     }
 
-    /// Whether the tuning sets parameters of HAN that act on a cell's calls, or has rules for what HAN calls for them.
+    /// Whether the tuning sets parameters of HAN for a cell's collective, or has rules for what HAN calls for the cell.
     pub(super) fn settles(&self, cell: Cell) -> bool {
         let below = matches!(&self.origin, RulesFrom::Foreign(foreign) if foreign.acts_below(cell));
         below || self.settled().contains(&cell.collective)
