@@ -132,7 +132,8 @@ impl Guidelines {
 
     /// By what it is judged.
     pub(crate) fn judging(&self) -> Judging {
-        Judging { tolerate: self.tolerate, error_rate: self.error_rate, assumptions: self.assumptions() }
+        let assumptions = (!self.assume.is_empty()).then(|| self.assumptions());
+        Judging { tolerate: self.tolerate, error_rate: self.error_rate, assumptions }
     }
 
     /// The release of a table.

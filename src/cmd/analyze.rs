@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
+use clap::Arg;
 use collrules_import::Options;
+use collrules_record::policy::Policy;
 use collrules_record::rundir::{self, RunDir};
 use collrules_workflow::analyze::Source;
 use collrules_workflow::{WorkflowError, publish};
 
 use super::{conclude, replay};
-use crate::args::{Analyze, TABLE_RELEASE};
+use crate::args::{Analyze, Given, TABLE_RELEASE};
 use crate::failure::Failure;
 use crate::session;
 
@@ -43,10 +45,9 @@ pub(crate) fn run(args: &Analyze) -> Result<(), Failure> {
         if !args.train_launches.is_empty() {
             return replay::run(args, &source).map(|()| None);
         }
-        let mut policy = args.policy;
-        if let Some(manifest) = source.manifest() {
-            policy.assumptions = policy.assumptions.or_those_of(manifest.plan.schedule.assumptions);
-        }
+        let about_them = |argument: &Arg| ["assume", "safety"].contains(&argument.get_id().as_str());
+        let said = Given::here().arguments().any(about_them).then_some(args.policy.assumptions);
+        let policy = Policy { assumptions: source.assumptions(said), ..args.policy };
         let decided = source.decide(args.criteria, policy)?;
         let target = target(args, run)?;
         Ok(Some(publish::unproven(target, decided, source.manifest().cloned(), session)?))

@@ -50,6 +50,8 @@ fn an_analysis_takes_over_what_the_run_assumed() {
     assert!(commutes(&session, "same"));
     session.run("analyze run --assume consistent-arguments --out other --quiet").exits(0);
     assert!(!commutes(&session, "other"));
+    session.run("analyze run --safety standard --out safe --quiet").exits(0);
+    assert!(!commutes(&session, "safe"), "who says how safe rules shall be has said what is assumed");
 }
 
 /// Tree takes 90 % or so of the builtin's time at one size only, on two-digit values: no reason to change anything.

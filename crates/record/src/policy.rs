@@ -161,21 +161,17 @@ impl Assumptions {
         blind || (matches!(collective, Collective::Scatter | Collective::Gather) && !self.consistent_arguments)
     }
 
-    /// Whether an algorithm with segments of this size is right for programs that keep to these.
-    pub fn permit(&self, algorithm: &Algorithm, segsize: u64) -> bool {
-        (self.commutative_ops || !algorithm.reorders())
-            && (self.uniform_datatypes || !algorithm.wants_one_datatype(segsize))
+    /// What is not assumed, and an algorithm with segments of this size needs to give right results.
+    pub fn lacking(&self, algorithm: &Algorithm, segsize: u64) -> Option<Assumption> {
+        if algorithm.reorders() && !self.commutative_ops {
+            return Some(Assumption::CommutativeOps);
+        }
+        (algorithm.wants_one_datatype(segsize) && !self.uniform_datatypes).then_some(Assumption::UniformDatatypes)
     }
 
     /// Whether they are those that hold unless somebody says otherwise.
     pub fn are_usual(&self) -> bool {
         *self == Self::default()
-    }
-
-    /// These, or where nothing is said those of a run: its race kept what rules may choose under them.
-    #[must_use]
-    pub fn or_those_of(self, run: Self) -> Self {
-        if self.are_usual() { run } else { self }
     }
 
     /// Whether it is made.

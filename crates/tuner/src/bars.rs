@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use collrules_record::policy::Assumptions;
+use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::{Arrangement, Candidate, Ranks};
 use collrules_rules::hazard::{self, Hazard};
 use collrules_rules::registry::{self, UnknownAlgorithm};
@@ -20,10 +20,8 @@ pub(crate) enum Bar {
     Alone,
     /// The release does not have it.
     Unknown(UnknownAlgorithm),
-    /// It gives wrong results, silently, with operations that do not commute.
-    NonCommutative,
-    /// It gives wrong data or hangs where ranks describe the same data by different datatypes.
-    MixedDatatypes,
+    /// It is wrong for programs that do not keep to this, which is not assumed.
+    Lacking(Assumption),
     /// It is an error on so many ranks.
     Ranks(Ranks),
     /// A rule for it would break programs.
@@ -56,11 +54,8 @@ pub(crate) fn bar(
         Ok(algorithm) => algorithm,
         Err(unknown) => return Some(Bar::Unknown(unknown)),
     };
-    if algorithm.reorders() && !assumptions.commutative_ops {
-        return Some(Bar::NonCommutative);
-    }
-    if algorithm.wants_one_datatype(choice.segsize) && !assumptions.uniform_datatypes {
-        return Some(Bar::MixedDatatypes);
+    if let Some(lacking) = assumptions.lacking(algorithm, choice.segsize) {
+        return Some(Bar::Lacking(lacking));
     }
     if !algorithm.ranks.admits(ranks) {
         return Some(Bar::Ranks(ranks));
@@ -78,11 +73,11 @@ impl fmt::Display for Bar {
             Self::Failed => f.write_str("it failed at another message size"),
             Self::Alone => f.write_str("communicators of one process never reach coll/tuned"),
             Self::Unknown(unknown) => unknown.fmt(f),
-            Self::NonCommutative => f.write_str(
+            Self::Lacking(Assumption::CommutativeOps) => f.write_str(
                 "it gives wrong results for operations that do not commute, and nothing tests for them once a rule \
                  decides",
             ),
-            Self::MixedDatatypes => {
+            Self::Lacking(Assumption::UniformDatatypes | Assumption::ConsistentArguments) => {
                 f.write_str("it gives wrong data or hangs where ranks describe the same data by different datatypes")
             }
             Self::Ranks(ranks) => write!(f, "it is an error on {ranks} ranks"),

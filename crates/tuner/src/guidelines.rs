@@ -255,8 +255,7 @@ fn cure(cell: &JudgedCell, worth: f64, criteria: Criteria) -> Cure {
 /// The assumption that would lift a bar.
 fn permitting(bar: &Bar) -> Option<Assumption> {
     match bar {
-        Bar::NonCommutative => Some(Assumption::CommutativeOps),
-        Bar::MixedDatatypes => Some(Assumption::UniformDatatypes),
+        Bar::Lacking(assumption) => Some(*assumption),
         Bar::Hazard(hazard) => {
             let with = Assumptions { consistent_arguments: true, ..Assumptions::default() };
             with.accept(hazard).then_some(Assumption::ConsistentArguments)

@@ -177,10 +177,7 @@ fn barred(cells: &[JudgedCell], release: Release) -> Vec<String> {
             }
         }
     }
-    let remark = |((collective, why), (candidates, cells)): (
-        (Collective, String),
-        (BTreeSet<Candidate>, BTreeSet<Cell>),
-    )| {
+    let remarks = barred.into_iter().map(|((collective, why), (candidates, cells))| {
         let names: Vec<String> = candidates.iter().map(|candidate| name(release, collective, *candidate)).collect();
         let cells = counted(cells.len(), "cell");
         if let [name] = &names[..] {
@@ -194,8 +191,8 @@ fn barred(cells: &[JudgedCell], release: Release) -> Vec<String> {
             names.len(),
             some(&names, NAMED),
         )
-    };
-    barred.into_iter().map(remark).collect()
+    });
+    remarks.collect()
 }
 
 /// Candidates that win by their medians, and whose rare slow calls make them slower on average.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use collrules_import::{self as import, Format, Import, Importer};
 use collrules_record::findings::{Criteria, Findings};
+use collrules_record::policy::Assumptions;
 use collrules_record::rundir::RunDir;
 use collrules_record::sample::TableTiming;
 use collrules_record::units::Seconds;
@@ -136,6 +137,11 @@ impl Source {
             MeasuredBy::Run { manifest, .. } => Some(manifest),
             MeasuredBy::Others { .. } => None,
         }
+    }
+
+    /// What is assumed of programs: what is said, or else what the run assumed. Its race kept what rules may choose under that.
+    pub fn assumptions(&self, said: Option<Assumptions>) -> Assumptions {
+        said.or_else(|| Some(self.manifest()?.plan.schedule.assumptions)).unwrap_or_default()
     }
 
     /// Decides. What a validation of a run gave back to the builtin stays there.

@@ -204,7 +204,7 @@ fn resumed(directory: &Path, tuning: &Tuning, session: &mut Session<'_>) -> Resu
         manifest.allocations.push(allocation.clone());
         campaign.run.write_manifest(&manifest)?;
     }
-    // Before 1.2 the plan did not have them.
+    // They may be said anew, and plans of formats before 1.2 do not have them.
     manifest.plan.schedule.assumptions = tuning.policy.assumptions;
     // This job may be shorter than the one that the run began in.
     let (budget, remark) = allotted::within(tuning.budget, started.allocation.as_ref())?;

@@ -2,8 +2,8 @@
 
 use collrules_record::Candidate;
 use collrules_record::policy::Assumptions;
-use collrules_rules::Collective;
 use collrules_rules::registry;
+use collrules_rules::{Choice, Collective};
 
 /// How readily rules choose a candidate. None is dropped for the sake of one that they choose less readily: they could be left
 /// with neither.
@@ -20,13 +20,13 @@ pub(super) enum Standing {
 impl Standing {
     /// The standing of a candidate for a collective.
     pub(super) fn of(collective: Collective, candidate: Candidate, assumptions: Assumptions) -> Self {
-        let is_permitted = |algorithm: u32, segsize| {
-            registry::in_any_release(collective, algorithm)
-                .is_none_or(|algorithm| assumptions.permit(algorithm, segsize))
+        let needs_more = |choice: Choice| {
+            let algorithm = registry::in_any_release(collective, choice.algorithm);
+            algorithm.is_some_and(|algorithm| assumptions.lacking(algorithm, choice.segsize).is_some())
         };
         match candidate {
             Candidate::Reference(_) => Self::Yardstick,
-            Candidate::Tuned(choice) if !is_permitted(choice.algorithm, choice.segsize) => Self::Assuming,
+            Candidate::Tuned(choice) if needs_more(choice) => Self::Assuming,
             _ => Self::Any,
         }
     }
@@ -39,8 +39,6 @@ impl Standing {
 
 #[cfg(test)]
 mod tests {
-    use collrules_rules::Choice;
-
     use super::*;
 
     #[test]

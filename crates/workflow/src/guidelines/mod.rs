@@ -31,8 +31,8 @@ pub struct Judging {
     pub tolerate: f64,
     /// The bound on the share of wrong violations among all.
     pub error_rate: f64,
-    /// What programs are taken to keep to, which decides what rules would cure.
-    pub assumptions: Assumptions,
+    /// What programs are taken to keep to, which decides what rules would cure; nothing for what the run assumed.
+    pub assumptions: Option<Assumptions>,
 }
 
 /// Begins a check or resumes one, and leaves what it found in its directory.
@@ -120,9 +120,7 @@ fn judge(source: &Source, judging: Judging) -> Result<Checked, WorkflowError> {
             clock_step: source.clock_step,
             ..Criteria::default()
         },
-        assumptions: manifest.map_or(judging.assumptions, |manifest| {
-            judging.assumptions.or_those_of(manifest.plan.schedule.assumptions)
-        }),
+        assumptions: source.assumptions(judging.assumptions),
         placement: manifest.map_or(&nowhere, |manifest| &manifest.plan.placement),
         source: source.name(),
     };

@@ -382,8 +382,12 @@ impl Subject {
 
     /// Whether the tuning sets parameters of HAN for a cell's collective, or has rules for what HAN calls for the cell.
     pub(super) fn settles(&self, cell: Cell) -> bool {
-        let below = matches!(&self.origin, RulesFrom::Foreign(foreign) if foreign.acts_below(cell));
-        below || self.settled().contains(&cell.collective)
+        self.acts_below(cell) || self.settled().contains(&cell.collective)
+    }
+
+    /// Whether a file from elsewhere has rules for what HAN calls for a cell.
+    fn acts_below(&self, cell: Cell) -> bool {
+        matches!(&self.origin, RulesFrom::Foreign(foreign) if foreign.acts_below(cell))
     }
 
     /// The rules that act inside HAN while it carries out a cell's calls, by collective and communicator size.
@@ -436,12 +440,9 @@ impl Subject {
     /// What is known of a cell.
     pub(super) fn known(&self, cell: Cell) -> Known {
         let served = self.table.lookup(cell.collective, cell.ranks.0.into(), cell.lookup_bytes(self.release));
-        let (gets, below) = match &self.origin {
-            RulesFrom::Foreign(foreign) => {
-                let gets = foreign.reached.contains(&cell.ranks);
-                (gets, foreign.acts_below(cell))
-            }
-            _ => (true, false),
+        let gets = match &self.origin {
+            RulesFrom::Foreign(foreign) => foreign.reached.contains(&cell.ranks),
+            _ => true,
         };
         let handed = gets && self.handover.says(cell) != Handed::Kept;
         Known {
@@ -450,7 +451,7 @@ impl Subject {
             handed,
             control: served.is_builtin()
                 && !handed
-                && !below
+                && !self.acts_below(cell)
                 && !self.pins.iter().any(|(name, value)| rival::acts_on(name, value, cell.collective))
                 && self.inside(cell).is_empty(),
         }

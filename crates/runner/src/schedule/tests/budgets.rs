@@ -171,20 +171,19 @@ fn played(plan: &Plan, truth: &BTreeMap<Cell, CellCost>, seed: u64) -> Outcome {
         let known = timed.get(&cell);
         let count = known.and_then(|known| known.get(&Candidate::Builtin)).map_or(0, BTreeMap::len);
         visits.push(count);
+        let permitted =
+            |candidate: Candidate| Standing::of(cell.collective, candidate, Assumptions::default()) == Standing::Any;
         // As verdicts do: nothing but the builtin where visits are too few for a test.
         let medians = known.into_iter().flatten().filter_map(|(candidate, visits)| {
             let mut medians: Vec<f64> = visits.values().filter_map(|calls| median(&mut calls.clone())).collect();
-            let permitted = Standing::of(cell.collective, *candidate, Assumptions::default()) == Standing::Any;
             let may = *candidate == Candidate::Builtin
-                || permitted && medians.len() >= 6 && !ended.contains(&(cell, *candidate));
+                || permitted(*candidate) && medians.len() >= 6 && !ended.contains(&(cell, *candidate));
             may.then(|| median(&mut medians).map(|median| (*candidate, median)))?
         });
         let chosen = medians.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(Candidate::Builtin, |(candidate, _)| candidate);
         let calls = &truth[&cell].calls;
-        let permitted = calls
-            .iter()
-            .filter(|(one, _)| Standing::of(cell.collective, **one, Assumptions::default()) == Standing::Any);
-        let best = permitted.map(|(_, time)| *time).fold(f64::INFINITY, f64::min);
+        let choosable = calls.iter().filter(|(candidate, _)| permitted(**candidate));
+        let best = choosable.map(|(_, time)| *time).fold(f64::INFINITY, f64::min);
         regrets.push(calls[&chosen] / best);
     }
     let cells = regrets.len() as f64;
