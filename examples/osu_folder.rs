@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Ranks and algorithms are taken from the names of files and directories where the content does not say them.
     let release = Release::V4_1;
-    let mut importer = Importer::new(Options::of(release));
+    let mut importer = Importer::new(Options::new(release));
     add_all(&mut importer, &[folder]).map_err(|error| error.cause)?;
     let imported = importer.finish()?;
     println!("{} timings from {} files", imported.timings.len(), imported.sources.len());

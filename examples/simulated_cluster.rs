@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "--seed=42",
         "--budget=none",
     ])?;
-    let begin = Begin::New { tuning, out: directory.clone() };
+    let begin = Begin::tuning(tuning, directory.clone());
     let published = tune(
         &begin,
         &mut Session {
